@@ -1,0 +1,50 @@
+import type { Content } from '../parts/content.js';
+import type { CodeExecutionResult, FunctionCall, FunctionResponse } from '../parts/part.js';
+import type { Usage } from '../parts/usage.js';
+
+/** How a run ended. */
+export type RunStatus = 'answered' | 'step-limit' | 'deadline' | 'blocked' | 'no-answer';
+
+/** A file a script made in its working directory. */
+export interface ResultFile {
+  /** Relative to the working directory. */
+  name: string;
+  mimeType: string;
+  sizeBytes: number;
+  /** The content; kept while the run ends, so it can be read after the sandbox is closed. */
+  bytes(): Promise<Uint8Array>;
+}
+
+export interface SolveResult {
+  status: RunStatus;
+  /** Text of the last step, thoughts left out; empty where there is none. */
+  text: string;
+  /** The user's prompt, then one model content with text, code, results and images in the order in which they happened. */
+  contents: Content[];
+  usage: Usage;
+  files: ResultFile[];
+  /** Model responses that asked for executions or answered. */
+  steps: number;
+  /** Scripts run. */
+  executions: number;
+  durationMs: number;
+  /** Why there is no answer, for people; absent when answered. */
+  reason?: string;
+}
+
+/** What happens in a run, in order; `run-end` is last and always comes unless the run throws. */
+export type RunEvent =
+  | { type: 'run-start'; model: string; prompt: string }
+  /** Something a person should know, such as what the sandbox is doing or that a session was replaced. */
+  | { type: 'notice'; text: string }
+  | { type: 'step-start'; step: number }
+  | { type: 'text'; text: string; thought: boolean }
+  /** The model is asked again; what it streamed since `step-start` or the last `retry` counts no more. */
+  | { type: 'retry'; reason: string; attempt: number; delayMs: number }
+  | { type: 'code'; id: string; code: string }
+  | { type: 'output'; id: string; stream: 'stdout' | 'stderr'; text: string }
+  | { type: 'code-result'; id: string; result: CodeExecutionResult; durationMs: number }
+  | { type: 'function-call'; call: FunctionCall }
+  | { type: 'function-response'; response: FunctionResponse }
+  | { type: 'step-end'; step: number; usage: Usage }
+  | ({ type: 'run-end' } & SolveResult);

@@ -1,0 +1,47 @@
+import type { Content } from '../parts/content.js';
+import type { Usage } from '../parts/usage.js';
+
+/** A function the model may call, as declared to the API. */
+export interface FunctionDeclaration {
+  name: string;
+  description: string;
+  /** JSON Schema of the arguments object. */
+  parametersJsonSchema: Record<string, unknown>;
+}
+
+export interface ModelRequest {
+  /** The history in wire form, last entry from the user; sent exactly as it is. */
+  contents: readonly Content[];
+  systemInstruction: string;
+  /** Empty where the model must answer in text. */
+  functions: readonly FunctionDeclaration[];
+  signal?: AbortSignal;
+}
+
+export type ModelEvent =
+  /** A piece of text as it streams; `thought` for the model's own notes. */
+  | { type: 'text'; text: string; thought: boolean }
+  /** The request is sent again after a pause; text streamed since it began counts no more. */
+  | { type: 'retry'; reason: string; attempt: number; delayMs: number };
+
+export interface ModelResponse {
+  /** Everything the model sent, in order, with signatures and unknown parts; `parts` is empty where nothing came. */
+  content: Content;
+  /** As the API gives it, an open set; '' where the prompt was blocked. */
+  finishReason: string;
+  finishMessage?: string;
+  /** Set where the prompt itself was blocked. */
+  blockReason?: string;
+  /** Of all requests sent for this response, repeated ones included. */
+  usage: Usage;
+}
+
+/** Where responses come from: Gemini, or recorded runs. */
+export interface Model {
+  readonly id: string;
+  /**
+   * Sends one request, repeating it where the failure may pass, and yields what streams in.
+   * @throws {ModelError} when it cannot be had; the signal's reason when cancelled.
+   */
+  generate(request: ModelRequest): AsyncGenerator<ModelEvent, ModelResponse, undefined>;
+}
