@@ -7,12 +7,15 @@ export abstract class ColabSolverError<Code extends string = string> extends Err
   readonly code: Code;
   /** True where the same call may succeed later without anybody acting. */
   readonly isRetryable: boolean;
+  /** The pause a server asked for before the next try, in milliseconds. */
+  readonly retryAfterMs: number | undefined;
 
   constructor(code: Code, message: string, options: ErrorDetails = {}) {
     super(message, 'cause' in options ? { cause: options.cause } : undefined);
     this.name = new.target.name;
     this.code = code;
     this.isRetryable = options.isRetryable ?? false;
+    this.retryAfterMs = options.retryAfterMs;
   }
 }
 
@@ -20,6 +23,7 @@ export interface ErrorDetails {
   cause?: unknown;
   /** Default false. */
   isRetryable?: boolean;
+  retryAfterMs?: number | undefined;
 }
 
 export type ConfigErrorCode =
