@@ -1,0 +1,128 @@
+import { z } from 'zod';
+import { ConfigError } from '../errors.js';
+import { EXECUTE_CODE } from '../parts/code-part.js';
+import type { FunctionCall, FunctionResponse } from '../parts/part.js';
+import type { FunctionDeclaration } from './model.js';
+
+/** A function of the caller's that the model may call beside `execute_code`. */
+export interface CallerFunction {
+  /** A letter or `_`, then letters, digits, `_ . : -`; at most 128. */
+  name: string;
+  description: string;
+  /** The arguments object, as a zod object or as JSON Schema. */
+  parameters: z.ZodType | Record<string, unknown>;
+  /**
+   * Gets arguments that fit `parameters`; returns anything JSON can hold. What it throws is told to the model.
+   * Called concurrently where the model asks for several functions at once.
+   */
+  // Plain objects in a list cannot tie `args` to `parameters`; defineFunction can, and the schema guards the call.
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  execute(args: any, options: { signal: AbortSignal }): unknown;
+}
+
+/** A caller's function whose `execute` gets its argument type from a zod schema. */
+export function defineFunction<Schema extends z.ZodType>(
+  definition: Omit<CallerFunction, 'parameters' | 'execute'> & {
+    parameters: Schema;
+    execute(args: z.output<Schema>, options: { signal: AbortSignal }): unknown;
+  },
+): CallerFunction {
+  return definition;
+}
+
+/** The caller's functions, checked once and ready to be declared and called. */
+export interface FunctionTable {
+  declarations: FunctionDeclaration[];
+  /** Never rejects: an unknown name, bad arguments and a thrown error are all answered to the model. */
+  call(call: FunctionCall, signal: AbortSignal): Promise<FunctionResponse>;
+}
+
+interface Entry {
+  execute: (args: unknown, options: { signal: AbortSignal }) => unknown;
+  arguments: z.ZodType;
+  declaration: FunctionDeclaration;
+}
+
+/** @throws {ConfigError} for a bad or repeated name or a schema that cannot be used. */
+export function functionTable(functions: readonly CallerFunction[]): FunctionTable {
+  const entries = new Map<string, Entry>();
+  for (const item of functions) {
+    if (!/^[A-Za-z_][\w.:-]{0,127}$/.test(item.name)) {
+      throw badFunction(
+        item.name,
+        'Use a letter or "_" first, then letters, digits and _ . : - (at most 128).',
+      );
+    }
+    if (item.name === EXECUTE_CODE || entries.has(item.name)) {
+      throw badFunction(item.name, 'The name is taken; choose another one.');
+    }
+    entries.set(item.name, entryOf(item));
+  }
+  return {
+    declarations: [...entries.values()].map((entry) => entry.declaration),
+    async call(call, signal) {
+      const response = await answer(entries, call, signal);
+      return { ...(call.id !== undefined && { id: call.id }), name: call.name, response };
+    },
+  };
+}
+
+async function answer(
+  entries: ReadonlyMap<string, Entry>,
+  call: FunctionCall,
+  signal: AbortSignal,
+): Promise<Record<string, unknown>> {
+  if (call.name === EXECUTE_CODE) {
+    return {
+      error: `${EXECUTE_CODE} takes one argument, code: a string that holds a Python script.`,
+    };
+  }
+  const entry = entries.get(call.name);
+  if (entry === undefined) {
+    const known = [EXECUTE_CODE, ...entries.keys()].join(', ');
+    return { error: `There is no function ${call.name}. Functions that exist: ${known}.` };
+  }
+  const args = entry.arguments.safeParse(call.args ?? {});
+  if (!args.success) {
+    return {
+      error: `The arguments do not fit the schema of ${call.name}:\n${z.prettifyError(args.error)}`,
+    };
+  }
+  try {
+    return { output: jsonValue(await entry.execute(args.data, { signal })) };
+  } catch (error) {
+    return {
+      error: `${call.name} failed: ${error instanceof Error ? error.message : String(error)}`,
+    };
+  }
+}
+
+/** The value as JSON carries it; `undefined` becomes null. Throws where JSON cannot hold it. */
+function jsonValue(value: unknown): unknown {
+  return JSON.parse((JSON.stringify(value) as string | undefined) ?? 'null');
+}
+
+function entryOf(item: CallerFunction): Entry {
+  const { name, description, parameters } = item;
+  const execute = item.execute.bind(item) as Entry['execute'];
+  try {
+    const schema = isZod(parameters) ? parameters : z.fromJSONSchema(parameters as never);
+    const json = isZod(parameters) ? z.toJSONSchema(parameters, { io: 'input' }) : parameters;
+    const { $schema: _, ...parametersJsonSchema } = json as Record<string, unknown>;
+    return {
+      execute,
+      arguments: schema,
+      declaration: { name, description, parametersJsonSchema },
+    };
+  } catch (error) {
+    throw badFunction(name, `Its parameters cannot be used as a schema: ${String(error)}`, error);
+  }
+}
+
+function isZod(parameters: CallerFunction['parameters']): parameters is z.ZodType {
+  return parameters instanceof z.ZodType;
+}
+
+function badFunction(name: string, remedy: string, cause?: unknown): ConfigError {
+  return new ConfigError('BAD_OPTION', `functions: cannot declare "${name}". ${remedy}`, { cause });
+}

@@ -1,0 +1,156 @@
+import { DeadlineReached, linkSignal } from '../abort.js';
+import { textOf } from '../parts/content.js';
+import type { Content } from '../parts/content.js';
+import type { Part } from '../parts/part.js';
+import { addUsage, emptyUsage } from '../parts/usage.js';
+import type { Usage } from '../parts/usage.js';
+import { ask } from './ask.js';
+import type { CodeMode } from './ask.js';
+import type { FunctionTable } from './caller-function.js';
+import type { RunEvent, RunStatus } from './events.js';
+import { performCalls } from './perform-calls.js';
+import type { Model } from './model.js';
+import { modelRequest } from './request.js';
+import type { SandboxFacts } from './request.js';
+import type { SessionSource } from './session-source.js';
+import { REPEATED_FAILURES, watchFailures } from './stop-conditions.js';
+import { wireContent } from './wire.js';
+
+export interface RunOptions {
+  model: Model;
+  prompt: readonly Part[];
+  /** The conversation so far in wire form; a turn that ends is appended, a broken one is not. */
+  history: Content[];
+  sessions: SessionSource;
+  functions: FunctionTable;
+  facts: SandboxFacts;
+  maxSteps: number;
+  executionTimeoutMs: number;
+  /** Of the whole run. */
+  timeoutMs: number | undefined;
+  signal?: AbortSignal;
+}
+
+/** What a run came to; files are the solver's affair. */
+export interface RunOutcome {
+  status: RunStatus;
+  text: string;
+  contents: Content[];
+  usage: Usage;
+  steps: number;
+  executions: number;
+  reason?: string;
+}
+
+type Ending = Pick<RunOutcome, 'status' | 'text' | 'reason'>;
+
+/** A run while it goes on. */
+export interface Run extends Omit<RunOptions, 'signal'> {
+  /** Fires when the caller cancels. */
+  cancelled: AbortSignal;
+  /** Fires when the caller cancels or the run's time is up. */
+  signal: AbortSignal;
+  /** When the run's time is up, by `performance.now()`; infinite without a limit. */
+  endsAt: number;
+  mode: CodeMode;
+  usage: Usage;
+  steps: number;
+  executions: number;
+  failures: ReturnType<typeof watchFailures>;
+  /** Wire form of this turn: the prompt, then model and user contents in turn. */
+  turn: Content[];
+  /** What people are shown, in the order in which it happened. */
+  transcript: Part[];
+}
+
+/**
+ * One turn: asks the model, runs what it asks for, and hands back the results until it answers.
+ * @throws {ModelError} {@link SandboxError} when a service fails; the signal's reason when cancelled.
+ */
+export async function* run(options: RunOptions): AsyncGenerator<RunEvent, RunOutcome, undefined> {
+  using link = linkSignal(options.signal, options.timeoutMs);
+  const state: Run = {
+    ...options,
+    cancelled: options.signal ?? new AbortController().signal,
+    signal: link.signal,
+    endsAt: performance.now() + (options.timeoutMs ?? Infinity),
+    mode: 'call',
+    usage: emptyUsage(),
+    steps: 0,
+    executions: 0,
+    failures: watchFailures(),
+    turn: [{ role: 'user', parts: [...options.prompt] }],
+    transcript: [],
+  };
+  yield { type: 'run-start', model: options.model.id, prompt: textOf(options.prompt) };
+  let ending: Ending;
+  try {
+    ending = yield* steps(state);
+  } catch (error) {
+    if (!(error instanceof DeadlineReached) || error !== link.signal.reason) throw error;
+    ending = { status: 'deadline', text: '', reason: error.message };
+  }
+  return {
+    ...ending,
+    contents: [
+      { role: 'user', parts: [...options.prompt] },
+      { role: 'model', parts: state.transcript },
+    ],
+    usage: state.usage,
+    steps: state.steps,
+    executions: state.executions,
+  };
+}
+
+async function* steps(run: Run): AsyncGenerator<RunEvent, Ending, undefined> {
+  for (;;) {
+    run.steps += 1;
+    yield { type: 'step-start', step: run.steps };
+    const limit = limitReached(run);
+    const answer = yield* ask({
+      model: run.model,
+      mode: limit === undefined ? run.mode : 'none',
+      request: (mode) => modelRequest(run, mode, limit?.reason),
+      onUsage: (usage) => {
+        run.usage = addUsage(run.usage, usage);
+      },
+    });
+    if (answer.kind === 'blocked') return { status: 'blocked', text: '', reason: answer.reason };
+    if (answer.kind === 'none')
+      return { status: 'no-answer', text: answer.text, reason: answer.reason };
+
+    const { content } = answer.response;
+    if (answer.mode !== 'none') run.mode = answer.mode;
+    const results = yield* performCalls(run, content.parts, answer.mode);
+    run.turn.push(wireContent(content, answer.mode));
+    yield { type: 'step-end', step: run.steps, usage: run.usage };
+    if (results.length === 0) return ended(run, textOf(content.parts), limit);
+    run.turn.push({ role: 'user', parts: results });
+    run.signal.throwIfAborted();
+  }
+}
+
+interface Limit {
+  /** How the run ends if the model has no answer without a further script. */
+  status: 'step-limit' | 'no-answer';
+  reason: string;
+}
+
+function limitReached(run: Run): Limit | undefined {
+  if (run.failures.isStuck) {
+    return {
+      status: 'no-answer',
+      reason: `The same script failed in the same way ${REPEATED_FAILURES} times in a row.`,
+    };
+  }
+  if (run.steps > run.maxSteps) {
+    return { status: 'step-limit', reason: `The limit of ${run.maxSteps} steps was reached.` };
+  }
+  return undefined;
+}
+
+function ended(run: Run, text: string, limit: Limit | undefined): Ending {
+  run.history.push(...run.turn);
+  if (text.trim() !== '') return { status: 'answered', text };
+  return { status: 'no-answer', reason: 'The last response held no text.', ...limit, text };
+}

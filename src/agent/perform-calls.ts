@@ -1,0 +1,162 @@
+import { codePart, codePartOfCall } from '../parts/code-part.js';
+import { isCodePart } from '../parts/part.js';
+import type {
+  CodeExecutionResult,
+  CodePart,
+  FunctionCall,
+  FunctionResponse,
+  Part,
+} from '../parts/part.js';
+import { abortable } from '../abort.js';
+import { InternalError } from '../errors.js';
+import { functionResponsePart } from '../parts/result-part.js';
+import type { CodeMode } from './ask.js';
+import type { RunEvent } from './events.js';
+import type { Run } from './loop.js';
+import { prompt } from './prompt.js';
+import { runScript } from './run-script.js';
+import { firstFence } from './wire.js';
+
+/** What a response asks for, in order. */
+type Item =
+  | { kind: 'shown'; part: Part }
+  | {
+      kind: 'script';
+      part: Part;
+      id: string;
+      code: string;
+      answer: (result: CodeExecutionResult) => Part;
+    }
+  | { kind: 'function'; part: Part; call: FunctionCall };
+
+/**
+ * Does what a response asks for and writes down what happened: scripts one after another, the caller's functions between
+ * two scripts all at once. Returns the answers for the model in call order; none where nothing was asked for.
+ */
+export async function* performCalls(
+  run: Run,
+  parts: readonly Part[],
+  mode: CodeMode,
+): AsyncGenerator<RunEvent, Part[], undefined> {
+  const items = readItems(parts, mode, `step-${run.steps}`);
+  const responses = new Map<Item, Promise<FunctionResponse>>();
+  const answers: Part[] = [];
+  for (const [index, item] of items.entries()) {
+    run.signal.throwIfAborted();
+    switch (item.kind) {
+      case 'shown':
+        run.transcript.push(item.part);
+        break;
+      case 'script': {
+        run.transcript.push(item.part);
+        const result = yield* perform(run, item);
+        run.transcript.push({ codeExecutionResult: result });
+        answers.push(item.answer(result));
+        break;
+      }
+      case 'function': {
+        startFunctions(run, items.slice(index), responses);
+        run.transcript.push(item.part);
+        yield { type: 'function-call', call: item.call };
+        const functionResponse = await startedResponse(responses, item);
+        yield { type: 'function-response', response: functionResponse };
+        run.transcript.push({ functionResponse });
+        answers.push({ functionResponse });
+        break;
+      }
+    }
+  }
+  return answers;
+}
+
+async function* perform(
+  run: Run,
+  { id, code }: Extract<Item, { kind: 'script' }>,
+): AsyncGenerator<RunEvent, CodeExecutionResult, undefined> {
+  run.executions += 1;
+  const result = yield* runScript({
+    id,
+    code,
+    sessions: run.sessions,
+    // The run's own limit ends a script like the script's limit does, so that its output is not lost.
+    timeoutMs: Math.max(1, Math.min(run.executionTimeoutMs, run.endsAt - performance.now())),
+    signal: run.cancelled,
+  });
+  run.failures.add(code, result);
+  return result;
+}
+
+/** Starts the functions that come before the next script, those not yet started. */
+function startFunctions(
+  run: Run,
+  items: readonly Item[],
+  responses: Map<Item, Promise<FunctionResponse>>,
+): void {
+  for (const item of items) {
+    if (item.kind === 'script') return;
+    if (item.kind === 'shown' || responses.has(item)) continue;
+    const response = abortable(run.functions.call(item.call, run.signal), run.signal);
+    // Awaited in its turn; until then a cancelled run must not count it as unhandled.
+    response.catch(() => undefined);
+    responses.set(item, response);
+  }
+}
+
+function startedResponse(
+  responses: ReadonlyMap<Item, Promise<FunctionResponse>>,
+  item: Item,
+): Promise<FunctionResponse> {
+  const response = responses.get(item);
+  if (response === undefined)
+    throw new InternalError('A function was answered before it was called.');
+  return response;
+}
+
+function readItems(parts: readonly Part[], mode: CodeMode, prefix: string): Item[] {
+  const items: Item[] = [];
+  let fenceSeen = false;
+  for (const part of parts) {
+    const id = part.functionCall?.id ?? part.executableCode?.id ?? `${prefix}-${items.length + 1}`;
+    const fence = mode === 'fenced' && !fenceSeen ? firstFence(part) : undefined;
+    if (part.functionCall !== undefined) {
+      if (mode !== 'none') items.push(callItem(part, part.functionCall, id));
+    } else if (isCodePart(part)) {
+      items.push(textualItem(part, id));
+    } else if (fence !== undefined) {
+      fenceSeen = true;
+      if (fence.before !== '') items.push({ kind: 'shown', part: { text: fence.before } });
+      items.push(textualItem(codePart(fence.code), id));
+    } else if (part.text !== '') {
+      items.push({ kind: 'shown', part });
+    }
+  }
+  return items;
+}
+
+function callItem(part: Part, call: FunctionCall, id: string): Item {
+  const code = codePartOfCall(part);
+  if (code === undefined) return { kind: 'function', part, call };
+  return scriptItem(code, id, (result) => functionResponsePart(result, call));
+}
+
+/** A script that came without a call is answered in text. */
+function textualItem(code: CodePart, id: string): Item {
+  return scriptItem(code, id, ({ outcome, output }) => ({
+    text: prompt('fenced-result', { outcome, output }),
+  }));
+}
+
+function scriptItem(
+  part: CodePart,
+  id: string,
+  answer: (result: CodeExecutionResult) => Part,
+): Item {
+  const executableCode = { ...part.executableCode, id };
+  return {
+    kind: 'script',
+    part: { ...part, executableCode },
+    id,
+    code: executableCode.code,
+    answer,
+  };
+}

@@ -1,0 +1,82 @@
+import { readFile } from 'node:fs/promises';
+import { SandboxError } from '../errors.js';
+import type { Session } from '../sandbox/sandbox.js';
+import type { AttachedFile } from './attached-file.js';
+import type { ResultFile } from './events.js';
+import { collectFiles, folderState } from './result-file.js';
+import type { FolderState } from './result-file.js';
+import type { SessionLease, SessionSource } from './session-source.js';
+
+/** A run goes on after this many lost sessions, and fails with the next. */
+const MAX_REPLACEMENTS = 3;
+
+interface Opened {
+  lease: SessionLease;
+  before: FolderState;
+}
+
+/** The session of one run: leased when first wanted, given back at the end, replaced when lost. */
+export class RunSession implements SessionSource, AsyncDisposable {
+  readonly #lease: (signal: AbortSignal) => Promise<SessionLease>;
+  readonly #files: readonly AttachedFile[];
+  #opened: Promise<Opened> | undefined;
+  #replacements = 0;
+
+  constructor(
+    lease: (signal: AbortSignal) => Promise<SessionLease>,
+    files: readonly AttachedFile[],
+  ) {
+    this.#lease = lease;
+    this.#files = files;
+  }
+
+  async current(signal: AbortSignal): Promise<Session> {
+    this.#opened ??= this.#open(signal);
+    const { lease } = await this.#opened;
+    return lease.session;
+  }
+
+  async replace(signal: AbortSignal): Promise<Session> {
+    const lost = await this.#opened;
+    this.#opened = undefined;
+    await lost?.lease.discard();
+    this.#replacements += 1;
+    if (this.#replacements > MAX_REPLACEMENTS) {
+      throw new SandboxError(
+        'SESSION_LOST',
+        `The session was lost ${this.#replacements} times in this run. The scripts may need more memory than the ` +
+          'runtime has; try smaller data or a larger runtime.',
+      );
+    }
+    return this.current(signal);
+  }
+
+  /** What scripts made in the working directory, fetched so that it outlives the session. */
+  async filesMade(signal: AbortSignal): Promise<ResultFile[]> {
+    if (this.#opened === undefined) return [];
+    const { lease, before } = await this.#opened;
+    const inputs = new Set(this.#files.map((file) => file.name));
+    return collectFiles(lease.session, before, inputs, signal);
+  }
+
+  async #open(signal: AbortSignal): Promise<Opened> {
+    const lease = await this.#lease(signal);
+    try {
+      for (const { name, path } of this.#files) {
+        await lease.session.uploadFile(name, await readFile(path), { signal });
+      }
+      return { lease, before: await folderState(lease.session, signal) };
+    } catch (error) {
+      await lease.discard();
+      throw error;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const opening = this.#opened;
+    this.#opened = undefined;
+    // Where opening failed there is nothing to give back; whoever asked for the session was told.
+    const opened = await opening?.catch(() => undefined);
+    await opened?.lease.release();
+  }
+}

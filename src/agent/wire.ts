@@ -1,0 +1,36 @@
+import type { Content } from '../parts/content.js';
+import type { Part } from '../parts/part.js';
+import type { CodeMode } from './ask.js';
+
+/**
+ * A model's content as it goes back to the API: as it came, with two exceptions. Native code parts, which the API takes
+ * only with its own code tool declared, become fenced text; calls in a last answer, which nobody answers, are left out.
+ */
+export function wireContent(content: Content, mode: CodeMode): Content {
+  const parts = content.parts
+    .filter((part) => mode !== 'none' || part.functionCall === undefined)
+    .map(withoutNativeCode);
+  return { ...content, parts };
+}
+
+function withoutNativeCode(part: Part): Part {
+  const { executableCode, codeExecutionResult, ...rest } = part;
+  if (executableCode !== undefined) return { ...rest, text: fence('python', executableCode.code) };
+  if (codeExecutionResult !== undefined)
+    return { ...rest, text: fence('', codeExecutionResult.output) };
+  return part;
+}
+
+function fence(language: string, text: string): string {
+  return `\`\`\`${language}\n${text}\n\`\`\``;
+}
+
+/** The first fenced Python block of a text part that is no thought, with the text before it. */
+export function firstFence(part: Part): { before: string; code: string } | undefined {
+  if (part.text === undefined || part.thought === true) return undefined;
+  const match = /^[ \t]*```(?:python|py|tool_code)[ \t]*\r?\n([\s\S]*?)\r?\n[ \t]*```/m.exec(
+    part.text,
+  );
+  if (match === null) return undefined;
+  return { before: part.text.slice(0, match.index).trimEnd(), code: match[1] ?? '' };
+}

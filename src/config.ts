@@ -1,0 +1,202 @@
+import { z } from 'zod';
+import { ConfigError } from './errors.js';
+
+/** What a solver may be told; everything has a default. Times are in milliseconds. */
+export interface ConfigOptions {
+  /** A Gemini model id, or `replay:<recorded.jsonl>`. Default `gemini-flash-latest`. */
+  model?: string;
+  /** Default `GOOGLE_API_KEY`, else `GEMINI_API_KEY` of the environment. */
+  apiKey?: string;
+  /** Default `GOOGLE_GEMINI_BASE_URL`, else Google's. */
+  baseUrl?: string;
+  /** `local` (embedded, the default), `colab`, or the URL of a Colab MCP server. */
+  sandbox?: string;
+  /** Accelerator of the Colab runtime, such as `T4`. Default `NONE`. */
+  accelerator?: string;
+  /** Use this runtime, `runtimes/{id}`, rather than finding or making one. */
+  runtime?: string;
+  /** Steps that may run scripts. Default 20. */
+  maxSteps?: number;
+  /** Limit of a whole run. Default none. */
+  timeoutMs?: number;
+  /** Limit of one script. Default 300,000 (five minutes). */
+  executionTimeoutMs?: number;
+  /** Whether embedded scripts must be kept apart from the machine. Default `auto`. */
+  isolation?: 'auto' | 'required' | 'none';
+  /** Lets isolated scripts use the network. Default false. */
+  allowNetwork?: boolean;
+  /** Default `warn`. */
+  logLevel?: LogLevel;
+  /** Default `process.env`. */
+  env?: NodeJS.ProcessEnv;
+}
+
+export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';
+
+export type ModelConfig =
+  | { kind: 'gemini'; id: string; apiKey: string; baseUrl?: string }
+  | { kind: 'replay'; path: string };
+
+export type SandboxConfig =
+  | {
+      kind: 'local';
+      isolation: 'auto' | 'required' | 'none';
+      allowNetwork: boolean;
+      /** Where the interpreter and the cache folder are looked for; never handed to a kernel. */
+      env: NodeJS.ProcessEnv;
+    }
+  | {
+      kind: 'colab';
+      url: string;
+      /** Absent: Application Default Credentials. */
+      accessToken?: string;
+      quotaProject?: string;
+      accelerator: string;
+      runtime?: string;
+    };
+
+/** What holds for every run of a solver. */
+export interface RunConfig {
+  readonly maxSteps: number;
+  readonly timeoutMs: number | undefined;
+  readonly executionTimeoutMs: number;
+  readonly logLevel: LogLevel;
+}
+
+export const COLAB_MCP_URL = 'https://colaboratory.googleapis.com/mcp';
+export const DEFAULT_MODEL = 'gemini-flash-latest';
+export const DEFAULT_MAX_STEPS = 20;
+export const DEFAULT_EXECUTION_TIMEOUT_MS = 300_000;
+/** A script may run for a day. */
+const MAX_EXECUTION_TIMEOUT_MS = 86_400_000;
+
+const milliseconds = z.number().positive('must be more than 0');
+
+const OptionsSchema = z.object({
+  model: z.string().min(1, 'must not be empty').default(DEFAULT_MODEL),
+  apiKey: z.string().optional(),
+  baseUrl: z.string().optional(),
+  sandbox: z.string().min(1, 'must not be empty').default('local'),
+  accelerator: z.string().min(1, 'must not be empty').optional(),
+  runtime: z
+    .string()
+    .regex(/^runtimes\/[^/]+$/, 'must look like runtimes/{id}')
+    .optional(),
+  maxSteps: z
+    .number()
+    .int('must be a whole number')
+    .min(1, 'must be at least 1')
+    .default(DEFAULT_MAX_STEPS),
+  timeoutMs: milliseconds.optional(),
+  executionTimeoutMs: milliseconds
+    .max(MAX_EXECUTION_TIMEOUT_MS, 'must be at most a day')
+    .default(DEFAULT_EXECUTION_TIMEOUT_MS),
+  isolation: z.enum(['auto', 'required', 'none']).default('auto'),
+  allowNetwork: z.boolean().default(false),
+  logLevel: z.enum(['silent', 'error', 'warn', 'info', 'debug']).default('warn'),
+});
+type CheckedOptions = z.infer<typeof OptionsSchema>;
+
+/*
+ * The three parts are resolved apart, since a command may need only one: replaying needs no key, a sandbox of the
+ * caller's no URL. Each throws ConfigError naming the option and the remedy, and none opens anything.
+ */
+
+export function resolveRunConfig(options: ConfigOptions): RunConfig {
+  const { maxSteps, timeoutMs, executionTimeoutMs, logLevel } = check(options);
+  return Object.freeze({ maxSteps, timeoutMs, executionTimeoutMs, logLevel });
+}
+
+export function resolveModelConfig(options: ConfigOptions): ModelConfig {
+  return Object.freeze(modelConfig(check(options), options.env ?? process.env));
+}
+
+export function resolveSandboxConfig(options: ConfigOptions): SandboxConfig {
+  return Object.freeze(sandboxConfig(check(options), options.env ?? process.env));
+}
+
+function check(options: ConfigOptions): CheckedOptions {
+  const parsed = OptionsSchema.safeParse(options);
+  if (!parsed.success) throw badOption(parsed.error);
+  return parsed.data;
+}
+
+function badOption(error: z.ZodError): ConfigError {
+  const lines = error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`);
+  return new ConfigError('BAD_OPTION', `Bad option: ${lines.join('; ')}.`, { cause: error });
+}
+
+function modelConfig(options: CheckedOptions, env: NodeJS.ProcessEnv): ModelConfig {
+  if (options.model.startsWith('replay:')) {
+    const path = options.model.slice('replay:'.length);
+    if (path === '') {
+      throw new ConfigError(
+        'BAD_OPTION',
+        'model replay: names no file. Write replay:<recorded.jsonl>.',
+      );
+    }
+    return { kind: 'replay', path };
+  }
+  const apiKey = (options.apiKey ?? env['GOOGLE_API_KEY']?.trim()) || env['GEMINI_API_KEY']?.trim();
+  if (apiKey === undefined || apiKey === '') {
+    throw new ConfigError(
+      'MISSING_KEY',
+      `No API key for the model ${options.model}. Set GEMINI_API_KEY (get one at https://aistudio.google.com/apikey), ` +
+        'or play recorded runs without a key: --model replay:<recorded.jsonl>.',
+    );
+  }
+  const baseUrl = options.baseUrl ?? (env['GOOGLE_GEMINI_BASE_URL'] || undefined);
+  if (baseUrl !== undefined) checkUrl(baseUrl, 'The Gemini base URL (GOOGLE_GEMINI_BASE_URL)');
+  return { kind: 'gemini', id: options.model, apiKey, ...(baseUrl !== undefined && { baseUrl }) };
+}
+
+function sandboxConfig(options: CheckedOptions, env: NodeJS.ProcessEnv): SandboxConfig {
+  if (options.sandbox === 'local') {
+    return { kind: 'local', isolation: options.isolation, allowNetwork: options.allowNetwork, env };
+  }
+  const url = options.sandbox === 'colab' ? env['COLAB_MCP_URL'] || COLAB_MCP_URL : options.sandbox;
+  if (options.sandbox !== 'colab' && !/^https?:\/\//.test(url)) {
+    throw new ConfigError(
+      'BAD_OPTION',
+      `sandbox "${options.sandbox}" is not known. Use local, colab, or the URL of a Colab MCP server (https://…/mcp).`,
+    );
+  }
+  checkUrl(url, 'The Colab MCP URL');
+  const accessToken = env['COLAB_ACCESS_TOKEN']?.trim() || undefined;
+  if (accessToken === undefined && !new URL(url).hostname.endsWith('.googleapis.com')) {
+    throw new ConfigError(
+      'MISSING_KEY',
+      `No access token for ${url}. Set COLAB_ACCESS_TOKEN to the token that server printed; ` +
+        'Google credentials are sent to Google only.',
+    );
+  }
+  const quotaProject = env['GOOGLE_CLOUD_QUOTA_PROJECT']?.trim() || undefined;
+  return {
+    kind: 'colab',
+    url,
+    ...(accessToken !== undefined && { accessToken }),
+    ...(quotaProject !== undefined && { quotaProject }),
+    accelerator: options.accelerator ?? 'NONE',
+    ...(options.runtime !== undefined && { runtime: options.runtime }),
+  };
+}
+
+/** Credentials go over https only; http is for this machine. */
+function checkUrl(value: string, what: string): void {
+  let url: URL;
+  try {
+    url = new URL(value);
+  } catch (cause) {
+    throw new ConfigError(
+      'BAD_URL',
+      `${what} is not a URL: ${value}. Write it as https://host/path.`,
+      { cause },
+    );
+  }
+  const isLoopback = ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname);
+  if (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback)) return;
+  throw new ConfigError(
+    'BAD_URL',
+    `${what} must be https: ${url.protocol}//${url.host} would send a key or token unprotected. http is allowed for this machine only.`,
+  );
+}

@@ -1,0 +1,35 @@
+export { createSolver, solve } from './solver.js';
+export type { Solver, SolverOptions } from './solver.js';
+export type { SolveOptions } from './agent/solve.js';
+export { defineFunction } from './agent/caller-function.js';
+export type { CallerFunction } from './agent/caller-function.js';
+export type { ResultFile, RunEvent, RunStatus, SolveResult } from './agent/events.js';
+export type {
+  FunctionDeclaration,
+  Model,
+  ModelEvent,
+  ModelRequest,
+  ModelResponse,
+} from './agent/model.js';
+export type { LogLevel } from './config.js';
+export {
+  ColabSolverError,
+  ConfigError,
+  InternalError,
+  ModelError,
+  SandboxError,
+} from './errors.js';
+export type { ConfigErrorCode, ModelErrorCode, SandboxErrorCode } from './errors.js';
+export type { Content } from './parts/content.js';
+export type {
+  CodeExecutionResult,
+  ExecutableCode,
+  FunctionCall,
+  FunctionResponse,
+  InlineData,
+  Outcome,
+  Part,
+} from './parts/part.js';
+export type { Usage } from './parts/usage.js';
+export type { ExecutionResult, OutputChunk, PythonError, RichOutput } from './sandbox/execution.js';
+export type { ExecuteOptions, Sandbox, SandboxFile, Session } from './sandbox/sandbox.js';

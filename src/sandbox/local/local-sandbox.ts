@@ -1,0 +1,70 @@
+import { connectColab } from '../colab/colab-sandbox.js';
+import { fixedToken } from '../colab/sign-in.js';
+import type { Sandbox } from '../sandbox.js';
+import { startColabServer } from './colab-server.js';
+import { startJupyterRuntime } from './jupyter-runtime.js';
+import { ensurePythonEnvironment } from './python-environment.js';
+import type { JupyterRuntime, RuntimeOptions } from './runtime.js';
+
+export interface LocalSandboxOptions extends Pick<RuntimeOptions, 'isolation' | 'allowNetwork'> {
+  /** Where the interpreter and the cache folder are looked for; never handed to a kernel. */
+  env: NodeJS.ProcessEnv;
+  onNotice?: (text: string) => void;
+  signal?: AbortSignal;
+}
+
+/**
+ * The embedded sandbox: our own Colab server in this process, used through the same client as Google's.
+ * @throws {ConfigError} without a usable Python or, where required, isolation; {@link SandboxError} when it cannot start.
+ */
+export async function openLocalSandbox(options: LocalSandboxOptions): Promise<Sandbox> {
+  const { env, isolation, allowNetwork, onNotice, signal } = options;
+  const withSignal = signal === undefined ? {} : { signal };
+  const pythonPath = await ensurePythonEnvironment({
+    env,
+    ...(onNotice !== undefined && { onProgress: onNotice }),
+    ...withSignal,
+  });
+  const startRuntime = async (): Promise<JupyterRuntime> => {
+    const runtime = await startJupyterRuntime({ pythonPath, isolation, allowNetwork });
+    if (isolation === 'auto') warnOnce(runtime, onNotice);
+    return runtime;
+  };
+  const server = await startColabServer({ startRuntime });
+  try {
+    const sandbox = await connectColab({
+      url: server.url,
+      signIn: fixedToken(server.token),
+      ...(onNotice !== undefined && { onNotice }),
+      ...withSignal,
+    });
+    return withServer(sandbox, server);
+  } catch (error) {
+    await server.close();
+    throw error;
+  }
+}
+
+function withServer(sandbox: Sandbox, server: { close(): Promise<void> }): Sandbox {
+  const close = async (): Promise<void> => {
+    await sandbox.close();
+    await server.close();
+  };
+  return {
+    description: sandbox.description,
+    openSession: (options) => sandbox.openSession(options),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+let hasWarned = false;
+
+/** Said once a process, so that it is read. */
+function warnOnce(runtime: JupyterRuntime, onNotice: ((text: string) => void) | undefined): void {
+  if (hasWarned || runtime.isolation.kind !== 'none') return;
+  hasWarned = true;
+  onNotice?.(
+    `Warning: scripts are not isolated from this machine. ${runtime.isolation.explanation}`,
+  );
+}

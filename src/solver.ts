@@ -1,0 +1,173 @@
+import { abortable } from './abort.js';
+import { functionTable } from './agent/caller-function.js';
+import type { CallerFunction } from './agent/caller-function.js';
+import type { RunEvent, SolveResult } from './agent/events.js';
+import { createGeminiModel } from './agent/gemini-model.js';
+import type { Model } from './agent/model.js';
+import { createReplayModel } from './agent/replay-model.js';
+import { solveStream } from './agent/solve.js';
+import type { SolveOptions, Workshop } from './agent/solve.js';
+import { resolveModelConfig, resolveRunConfig, resolveSandboxConfig } from './config.js';
+import type { ConfigOptions, ModelConfig, SandboxConfig } from './config.js';
+import type { Part } from './parts/part.js';
+import { connectColab } from './sandbox/colab/colab-sandbox.js';
+import { signIn } from './sandbox/colab/sign-in.js';
+import { openLocalSandbox } from './sandbox/local/local-sandbox.js';
+import type { Sandbox } from './sandbox/sandbox.js';
+import { SessionPool } from './sandbox/session-pool.js';
+
+export interface SolverOptions extends Omit<ConfigOptions, 'model' | 'sandbox'> {
+  /** A Gemini model id (default `gemini-flash-latest`), `replay:<recorded.jsonl>`, or a model of your own. */
+  model?: string | Model;
+  /** `local` (default), `colab`, the URL of a Colab MCP server, or a sandbox of your own, which is left open. */
+  sandbox?: string | Sandbox;
+  /** Functions the model may call beside `execute_code`. */
+  functions?: readonly CallerFunction[];
+  /** Runs that compute at once; further ones wait for a session. Default 4. */
+  maxSessions?: number;
+  /** Told what takes time before a run, such as making the Python environment, and what a person should know. */
+  onNotice?: (text: string) => void;
+}
+
+/** Keeps a sandbox and its sessions over many runs. */
+export interface Solver extends AsyncDisposable {
+  /**
+   * Runs a prompt to its end.
+   * @throws {ConfigError} {@link ModelError} {@link SandboxError}, or the signal's reason when cancelled.
+   */
+  solve(prompt: string | readonly Part[], options?: SolveOptions): Promise<SolveResult>;
+  /** The same, event by event; `run-end` is the last. Leaving the loop early cancels the run. */
+  stream(
+    prompt: string | readonly Part[],
+    options?: SolveOptions,
+  ): AsyncGenerator<RunEvent, SolveResult, undefined>;
+  /** Ends what is open. Runs that still go on fail. */
+  close(): Promise<void>;
+}
+
+/** @throws {ConfigError} for bad options or an unreadable recorded run, before a sandbox is opened. */
+export async function createSolver(options: SolverOptions = {}): Promise<Solver> {
+  const { model, sandbox, functions = [], maxSessions = 4, onNotice, ...rest } = options;
+  const limits = resolveRunConfig(rest);
+  const table = functionTable(functions);
+  const place =
+    typeof sandbox === 'object'
+      ? givenPlace(sandbox)
+      : openedPlace(resolveSandboxConfig({ ...rest, ...(sandbox !== undefined && { sandbox }) }), {
+          ...(onNotice !== undefined && { onNotice }),
+        });
+  const chosenModel =
+    typeof model === 'object'
+      ? model
+      : await openModel(resolveModelConfig({ ...rest, ...(model !== undefined && { model }) }));
+  return solverIn(place, { model: chosenModel, functions: table, limits }, maxSessions);
+}
+
+/** One prompt with everything opened before and closed after it. */
+export async function solve(
+  prompt: string | readonly Part[],
+  options: SolverOptions & SolveOptions = {},
+): Promise<SolveResult> {
+  const { files, signal, ...solverOptions } = options;
+  await using solver = await createSolver({ ...solverOptions, maxSessions: 1 });
+  return await solver.solve(prompt, {
+    ...(files !== undefined && { files }),
+    ...(signal !== undefined && { signal }),
+  });
+}
+
+export interface OpenHooks {
+  onNotice?: (text: string) => void;
+  signal?: AbortSignal;
+}
+
+/** Opens the sandbox that the configuration names; closing it ends what was started for it. */
+export async function openSandbox(config: SandboxConfig, hooks: OpenHooks = {}): Promise<Sandbox> {
+  if (config.kind === 'local') return openLocalSandbox({ ...config, ...hooks });
+  const { kind: _, accessToken, ...rest } = config;
+  return connectColab({ ...rest, ...hooks, signIn: signIn(accessToken) });
+}
+
+function openModel(config: ModelConfig): Promise<Model> | Model {
+  if (config.kind === 'replay') return createReplayModel(config.path);
+  const { id, apiKey, baseUrl } = config;
+  return createGeminiModel({ model: id, apiKey, ...(baseUrl !== undefined && { baseUrl }) });
+}
+
+/** Where a solver's sessions come from. */
+interface Place {
+  facts: Workshop['facts'];
+  opensEarly: boolean;
+  open(): Promise<Sandbox>;
+  close(sandbox: Sandbox): Promise<void>;
+}
+
+const PYTHON_FACT =
+  'Python 3 with numpy, pandas, scipy, sympy, matplotlib, scikit-learn and statsmodels is installed.';
+const NO_NETWORK_FACT = 'There is no network: nothing can be downloaded or installed.';
+const NETWORK_FACT = 'The network can be used, also to install packages with pip.';
+
+function givenPlace(sandbox: Sandbox): Place {
+  return {
+    facts: { python: PYTHON_FACT, network: '' },
+    opensEarly: false,
+    open: () => Promise.resolve(sandbox),
+    close: () => Promise.resolve(),
+  };
+}
+
+function openedPlace(config: SandboxConfig, hooks: OpenHooks): Place {
+  const hasNetwork = config.kind === 'colab' || config.allowNetwork;
+  return {
+    facts: { python: PYTHON_FACT, network: hasNetwork ? NETWORK_FACT : NO_NETWORK_FACT },
+    // A Colab runtime costs quota, so it is asked for only when there is code to run.
+    opensEarly: config.kind === 'local',
+    open: () => openSandbox(config, hooks),
+    close: (sandbox) => sandbox.close(),
+  };
+}
+
+function solverIn(
+  place: Place,
+  tools: Pick<Workshop, 'model' | 'functions' | 'limits'>,
+  maxSessions: number,
+): Solver {
+  let opened: Promise<{ sandbox: Sandbox; pool: SessionPool }> | undefined;
+  const open = async () => {
+    const sandbox = await place.open();
+    return { sandbox, pool: new SessionPool(sandbox, { size: maxSessions }) };
+  };
+  const workshop: Workshop = {
+    ...tools,
+    facts: place.facts,
+    opensEarly: place.opensEarly,
+    async lease(signal) {
+      // A sandbox that could not be opened is tried anew by the next run.
+      opened ??= open().catch((error: unknown) => {
+        opened = undefined;
+        throw error;
+      });
+      const { pool } = await abortable(opened, signal);
+      return pool.lease({ signal });
+    },
+  };
+  const close = async (): Promise<void> => {
+    const current = opened;
+    opened = undefined;
+    const { sandbox, pool } = (await current?.catch(() => undefined)) ?? {};
+    await pool?.close();
+    if (sandbox !== undefined) await place.close(sandbox);
+  };
+  return {
+    async solve(prompt, options) {
+      const events = solveStream(workshop, prompt, options);
+      for (;;) {
+        const next = await events.next();
+        if (next.done === true) return next.value;
+      }
+    },
+    stream: (prompt, options) => solveStream(workshop, prompt, options),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}

@@ -1,0 +1,75 @@
+import type { ExecutionResult, OutputChunk } from '../../src/sandbox/execution.js';
+import type { ExecuteOptions, Sandbox, Session } from '../../src/sandbox/sandbox.js';
+
+type Ending =
+  | { value: string }
+  | { error: { name: string; value: string; traceback?: string[] } }
+  | { limitMs: number };
+
+/** What a script does in the double: prints, then ends. Throwing stands for a failing sandbox. */
+export type Script = (
+  code: string,
+  context: { print(text: string, stream?: OutputChunk['stream']): void; options: ExecuteOptions },
+) => Ending | Promise<Ending>;
+
+/** A sandbox in memory that runs `script` in place of Python and keeps a record of what was asked of it. */
+export class ScriptedSandbox implements Sandbox {
+  readonly description = 'a scripted sandbox';
+  readonly codes: string[] = [];
+  readonly uploads: { session: string; path: string; text: string }[] = [];
+  opened = 0;
+  open = 0;
+  readonly #script: Script;
+
+  constructor(script: Script = () => ({ value: '' })) {
+    this.#script = script;
+  }
+
+  openSession(): Promise<Session> {
+    this.opened += 1;
+    this.open += 1;
+    const name = `runtimes/scripted/sessions/s${this.opened}`;
+    let isOpen = true;
+    return Promise.resolve({
+      name,
+      execute: (code, options) => this.#execute(code, options),
+      uploadFile: (path, content) => {
+        this.uploads.push({ session: name, path, text: Buffer.from(content).toString() });
+        return Promise.resolve();
+      },
+      listFiles: () => Promise.resolve([]),
+      downloadFile: () => Promise.reject(new Error('This double holds no files.')),
+      close: () => {
+        if (isOpen) this.open -= 1;
+        isOpen = false;
+        return Promise.resolve();
+      },
+    });
+  }
+
+  async #execute(code: string, options: ExecuteOptions): Promise<ExecutionResult> {
+    options.signal?.throwIfAborted();
+    this.codes.push(code);
+    const printed = { stdout: '', stderr: '' };
+    const ending = await this.#script(code, {
+      options,
+      print(text, stream = 'stdout') {
+        printed[stream] += text;
+        options.onOutput?.({ stream, text });
+      },
+    });
+    const base = { ...printed, outputTruncated: false, richOutputs: [], durationMs: 1 };
+    if ('value' in ending) return { ...base, status: 'ok', value: ending.value };
+    if ('limitMs' in ending)
+      return { ...base, status: 'deadline-exceeded', limitMs: ending.limitMs };
+    return { ...base, status: 'failed', error: { traceback: [], ...ending.error } };
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}
