@@ -1,0 +1,175 @@
+import { z } from 'zod';
+import { linkSignal } from '../abort.js';
+import type { LinkedSignal } from '../abort.js';
+import { networkError, notGeminiError, streamCutError, systemCode } from './gemini-errors.js';
+import type { GeminiPeer } from './gemini-errors.js';
+
+export interface ExchangeOptions {
+  peer: GeminiPeer;
+  signal: AbortSignal | undefined;
+  /** How long the service may send no byte at all, in milliseconds. */
+  idleTimeoutMs: number;
+  fetch: typeof fetch;
+}
+
+/**
+ * One HTTP exchange with the API, lent to the SDK as its `fetch`: knows what the SDK does not tell (`Retry-After`,
+ * `finishMessage`), has no limit on the whole but one on silence, follows no redirect since that would carry the
+ * key elsewhere, and throws our errors. Disposing it closes a connection that is still open.
+ */
+export class GeminiExchange implements Disposable {
+  /** Of the header `Retry-After`, in milliseconds. */
+  retryAfterMs: number | undefined;
+  finishMessage: string | undefined;
+  readonly #options: ExchangeOptions;
+  readonly #link: LinkedSignal;
+
+  constructor(options: ExchangeOptions) {
+    this.#options = options;
+    this.#link = linkSignal(options.signal);
+  }
+
+  readonly fetch = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
+    const { peer } = this.#options;
+    const response = await this.#request(input, init);
+    refuseStrangers(response, peer);
+    this.retryAfterMs = retryAfterMs(response.headers.get('retry-after'));
+    if (response.body === null) return response;
+    const body = ReadableStream.from<Uint8Array>(this.#read(response.body));
+    return new Response(body, {
+      status: response.status,
+      statusText: response.statusText,
+      headers: response.headers,
+    });
+  };
+
+  [Symbol.dispose](): void {
+    this.#link.abort();
+    this.#link[Symbol.dispose]();
+  }
+
+  async #request(input: string | URL | Request, init?: RequestInit): Promise<Response> {
+    const { peer, fetch } = this.#options;
+    using silence = this.#watchSilence();
+    try {
+      return await fetch(input, {
+        ...init,
+        redirect: 'manual',
+        signal: this.#link.signal,
+        ...patience(),
+      });
+    } catch (error) {
+      throw silence.error ?? networkError(error, peer);
+    }
+  }
+
+  async *#read(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+    const { peer } = this.#options;
+    const reader = body.getReader();
+    const finishMessages = new FinishMessageReader();
+    for (;;) {
+      using silence = this.#watchSilence();
+      let read;
+      try {
+        read = await reader.read();
+      } catch (error) {
+        throw silence.error ?? streamCutError(systemCode(error), peer, error);
+      }
+      if (read.done) return;
+      this.finishMessage = finishMessages.push(read.value) ?? this.finishMessage;
+      yield read.value;
+    }
+  }
+
+  /** Gives the exchange up when nothing comes in time; only while something is awaited, so a slow reader does not count. */
+  #watchSilence(): { error: Error | undefined } & Disposable {
+    const { peer, idleTimeoutMs } = this.#options;
+    const timer = setTimeout(() => {
+      watch.error = streamCutError(`nothing came for ${idleTimeoutMs / 1000} s`, peer);
+      this.#link.abort(watch.error);
+    }, idleTimeoutMs);
+    const watch = {
+      error: undefined as Error | undefined,
+      [Symbol.dispose]() {
+        clearTimeout(timer);
+      },
+    };
+    return watch;
+  }
+}
+
+/** @throws {ModelError} `NOT_GEMINI`. A gateway's HTML page for a 429 or 5xx is left alone: Google sends such, too. */
+function refuseStrangers(response: Response, peer: GeminiPeer): void {
+  const { status } = response;
+  const contentType = response.headers.get('content-type') ?? '';
+  if (status >= 300 && status < 400) {
+    throw notGeminiError(`redirects to ${redirectTarget(response, peer)} (HTTP ${status})`, peer);
+  }
+  if (status === 429 || status >= 500) return;
+  if (contentType.includes('text/html')) {
+    throw notGeminiError(`answers with an HTML page (HTTP ${status})`, peer);
+  }
+  if (response.ok && contentType.includes('application/json')) {
+    throw notGeminiError('answers with plain JSON where a stream of events is due', peer);
+  }
+}
+
+function redirectTarget(response: Response, peer: GeminiPeer): string {
+  const location = response.headers.get('location') ?? '';
+  return URL.canParse(location, peer.baseUrl) ? new URL(location, peer.baseUrl).origin : 'nowhere';
+}
+
+/** Seconds or an HTTP date (RFC 9110, 10.2.3). */
+function retryAfterMs(header: string | null): number | undefined {
+  if (header === null) return undefined;
+  const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
+  return Number.isNaN(ms) ? undefined : Math.max(0, ms);
+}
+
+interface Dispatcher {
+  dispatch(options: object, handler: unknown): boolean;
+}
+
+const GLOBAL_DISPATCHER = Symbol.for('undici.globalDispatcher.1');
+
+/**
+ * Node's fetch gives up after 300 s without headers or without a byte, which a thinking model may well need.
+ * The limits are options of the dispatcher alone, so each request gets one that lends the global one without them.
+ */
+function patience(): object {
+  new Headers(); // sets up the global dispatcher where nothing has been fetched yet
+  const global = (globalThis as Record<symbol, unknown>)[GLOBAL_DISPATCHER] as
+    Dispatcher | undefined;
+  if (global === undefined) return {};
+  const dispatcher: Dispatcher = {
+    dispatch: (options, handler) =>
+      global.dispatch({ ...options, headersTimeout: 0, bodyTimeout: 0 }, handler),
+  };
+  return { dispatcher };
+}
+
+const FinishSchema = z.looseObject({
+  candidates: z.array(z.looseObject({ finishMessage: z.string().optional() })).min(1),
+});
+
+/** Picks `finishMessage` out of server-sent events; the SDK drops it, and it alone explains a malformed call. */
+class FinishMessageReader {
+  readonly #decoder = new TextDecoder();
+  #line = '';
+
+  push(bytes: Uint8Array): string | undefined {
+    const lines = (this.#line + this.#decoder.decode(bytes, { stream: true })).split('\n');
+    this.#line = lines.pop() ?? '';
+    return lines.map(finishMessageOf).findLast((message) => message !== undefined);
+  }
+}
+
+function finishMessageOf(line: string): string | undefined {
+  if (!line.startsWith('data:') || !line.includes('"finishMessage"')) return undefined;
+  try {
+    const chunk = FinishSchema.safeParse(JSON.parse(line.slice('data:'.length)));
+    return chunk.data?.candidates[0]?.finishMessage;
+  } catch {
+    return undefined; // the SDK reads the same line and reports that it is broken
+  }
+}
