@@ -1,9 +1,17 @@
+import { z } from 'zod';
+import { PartSchema } from './part.js';
 import type { Part } from './part.js';
 
 export interface Content {
   role: 'user' | 'model';
   parts: Part[];
 }
+
+/** A content from outside; without a role it is the model's, without parts it has none. */
+export const ContentSchema: z.ZodType<Content> = z.looseObject({
+  role: z.enum(['user', 'model']).default('model'),
+  parts: z.array(PartSchema).default([]),
+});
 
 /** The text of all parts but thoughts, joined as it is. */
 export function textOf(parts: readonly Part[]): string {

@@ -1,0 +1,114 @@
+import type { ExecutionResult, PythonError } from '../sandbox/execution.js';
+import { plainText } from './ansi.js';
+import { outcomeOf } from './outcome.js';
+import type {
+  CodeExecutionResult,
+  FunctionCall,
+  FunctionResponsePart,
+  ResultPart,
+} from './part.js';
+import { truncate } from './truncate.js';
+
+/** About 5,000 tokens. */
+export const DEFAULT_MAX_OUTPUT_CHARACTERS = 20_000;
+
+/** Said in place of an empty output: a model that reads nothing runs the same script again. */
+export const PRINTED_NOTHING = 'The script finished and printed nothing; print values to see them.';
+
+/** Said before an output of which the sandbox kept the end only. */
+export const START_NOT_KEPT = '[... the start of the output was not kept by the sandbox ...]';
+
+export interface ResultPartOptions {
+  /** The id of the code the result belongs to. */
+  id?: string;
+  /** The longest `output`, in characters (UTF-16 units). Default {@link DEFAULT_MAX_OUTPUT_CHARACTERS}. */
+  maxOutputCharacters?: number;
+}
+
+/**
+ * What became of a script, as the part that goes into the transcript.
+ * - ok: stdout, then the last expression's value, then stderr; {@link PRINTED_NOTHING} where all are empty.
+ * - failed: stdout, then stderr, then the traceback.
+ * - deadline-exceeded: stdout, then stderr, then a line with the limit.
+ *
+ * All as a terminal would show it (see `plainText`). Each begins on a line of its own; nothing is added at the end.
+ */
+export function resultPart(result: ExecutionResult, options: ResultPartOptions = {}): ResultPart {
+  const { id, maxOutputCharacters = DEFAULT_MAX_OUTPUT_CHARACTERS } = options;
+  return {
+    codeExecutionResult: {
+      outcome: outcomeOf(result),
+      output: outputText(result, maxOutputCharacters),
+      ...(id === undefined ? {} : { id }),
+    },
+  };
+}
+
+/** The answer to the call that handed over the code; `error` is the outcome, absent where the script succeeded. */
+export function functionResponsePart(
+  result: CodeExecutionResult,
+  call: Pick<FunctionCall, 'id' | 'name'>,
+): FunctionResponsePart {
+  const { outcome, output } = result;
+  return {
+    functionResponse: {
+      ...(call.id === undefined ? {} : { id: call.id }),
+      name: call.name,
+      response: outcome === 'OUTCOME_OK' ? { output } : { error: outcome, output },
+    },
+  };
+}
+
+function outputText(result: ExecutionResult, limit: number): string {
+  const printed = piecesOf(result)
+    .map(plainText)
+    .filter((piece) => piece !== '');
+  const before = result.outputTruncated ? [START_NOT_KEPT] : [];
+  const after = result.status === 'deadline-exceeded' ? [limitLine(result.limitMs)] : [];
+  if (printed.length + before.length + after.length === 0) return truncate(PRINTED_NOTHING, limit);
+  const fixed = [...before, ...after].reduce((sum, line) => sum + line.length + 1, printed.length);
+  const shares = fairShares(
+    printed.map((piece) => piece.length),
+    limit - fixed,
+  );
+  const pieces = printed.map((piece, index) => truncate(piece, shares[index] ?? 0));
+  return truncate([...before, ...pieces, ...after].reduce(onNewLine, ''), limit);
+}
+
+function piecesOf(result: ExecutionResult): string[] {
+  switch (result.status) {
+    case 'ok':
+      return [result.stdout, result.value, result.stderr];
+    case 'failed':
+      return [result.stdout, result.stderr, tracebackOf(result.error)];
+    case 'deadline-exceeded':
+      return [result.stdout, result.stderr];
+  }
+}
+
+function tracebackOf({ name, value, traceback }: PythonError): string {
+  const text = plainText(traceback.join('\n'));
+  if (text.trim() !== '') return text;
+  return [name || 'Error', value].filter((word) => word !== '').join(': ');
+}
+
+function limitLine(limitMs: number): string {
+  return `The script was stopped at its limit of ${limitMs / 1000} s.`;
+}
+
+function onNewLine(text: string, piece: string): string {
+  return text === '' || text.endsWith('\n') ? text + piece : `${text}\n${piece}`;
+}
+
+/** Splits `room` evenly, save that what needs less than its share leaves the rest to the others. */
+function fairShares(needs: readonly number[], room: number): number[] {
+  const shares = needs.map(() => 0);
+  let left = Math.max(0, room);
+  const ascending = [...needs.entries()].sort(([, a], [, b]) => a - b);
+  for (const [position, [index, need]] of ascending.entries()) {
+    const share = Math.min(need, Math.floor(left / (ascending.length - position)));
+    shares[index] = share;
+    left -= share;
+  }
+  return shares;
+}
