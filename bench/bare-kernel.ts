@@ -7,11 +7,11 @@ import type { Contender } from './measure.js';
 /** A kernel driven by jupyter_client in its own process, which also takes the time. */
 export async function openBareKernel(pythonPath: string, code: string): Promise<Contender> {
   const script = fileURLToPath(new URL('bare-kernel.py', import.meta.url));
-  const child = spawn(pythonPath, [script], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(pythonPath, [script], { stdio: ['pipe', 'pipe', 'ignore'] });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const nextLine = async (): Promise<unknown> => {
     const line = await lines.next();
-    if (line.done === true) throw new Error('bare-kernel.py ended early.');
+    if (line.done === true) throw new Error(`${pythonPath} bench/bare-kernel.py ended early.`);
     return JSON.parse(line.value) as unknown;
   };
   await nextLine();

@@ -28,7 +28,7 @@ export async function openJupyterWebsocket(pythonPath: string, code: string): Pr
       ...[`--port=${port}`, '--ServerApp.port_retries=0', '--ServerApp.log_level=ERROR'],
     ],
     {
-      stdio: ['ignore', 'ignore', 'inherit'],
+      stdio: 'ignore',
       env: { ...process.env, JUPYTER_TOKEN: token, JUPYTER_RUNTIME_DIR: folder },
     },
   );

@@ -30,7 +30,7 @@ export const rooms: readonly Room[] = [
   { place: 'sandbox/', imports: base },
   { place: 'sandbox/colab/', imports: [...base, 'sandbox/'] },
   { place: 'sandbox/local/', imports: [...base, 'sandbox/', 'sandbox/colab/'] },
-  { place: 'agent/', imports: [...base, 'parts/', ...sandboxPort] },
+  { place: 'agent/', imports: [...base, 'parts/', ...sandboxPort], importsTypesOf: ['config.ts'] },
   { place: 'agent/gemini-model.ts', imports: [...base, 'agent/', 'parts/'] },
   { place: 'agent/replay-model.ts', imports: [...base, 'agent/', 'parts/'] },
   { place: 'batch/', imports: [...base, 'agent/', 'parts/', ...sandboxPort] },
