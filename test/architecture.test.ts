@@ -94,6 +94,11 @@ describe('vendors', () => {
     expect(strayVendors(importsOfTree({ [from]: `import x from '${name}';` }))).toHaveLength(1);
   });
 
+  it('are each used', () => {
+    const named = new Set(imports.map(({ to }) => to));
+    expect(Object.keys(vendorPlaces).filter((name) => !named.has(name))).toEqual([]);
+  });
+
   it('are the dependencies, each with a reason in docs/decisions', () => {
     const { dependencies } = JSON.parse(read('package.json')) as {
       dependencies: Record<string, string>;
