@@ -21,7 +21,6 @@ const ESCAPE_BUT_ERASE = new RegExp(String.raw`(?!\x1B\[K)(?:${ANY_ESCAPE})`, 'g
 const ERASE_REST = /(?:\x1B\[|\x9B)0?K/g;
 const ERASE_WHOLE = /(?:\x1B\[|\x9B)2K/g;
 
-const NOT_PLAIN = /[\x00-\x08\x0B-\x1F\x7F-\x9F]|\p{Surrogate}/u;
 const REWRITES = /[\b\r\x1B]/g;
 const UNPRINTABLE = /[\x00-\x08\x0B-\x1F\x7F-\x9F]|\p{Surrogate}/gu;
 
@@ -37,7 +36,7 @@ export function stripAnsi(text: string): string {
  * One UTF-16 unit counts as one column; movements of the cursor between lines are dropped.
  */
 export function plainText(text: string): string {
-  if (!NOT_PLAIN.test(text)) return text;
+  if (text.search(UNPRINTABLE) === -1) return text;
   const unescaped = text
     .replaceAll('\r\n', '\n')
     .replace(ERASE_WHOLE, `\r${ERASE}`)

@@ -23,7 +23,7 @@ function marker(characters: number, lines: number): string {
 }
 
 function endOfHead(text: string, end: number): number {
-  const newline = text.lastIndexOf('\n', end - 1);
+  const newline = text.lastIndexOf('\n', end);
   return newline >= end / 2 ? newline + 1 : wholeCharacters(text, end);
 }
 
