@@ -11,6 +11,9 @@ export type KernelReply =
       executionCount: number;
     };
 
+/** Gets output as it appears; while its promise is pending, no more is read from the kernel. */
+export type OutputListener = (chunk: OutputChunk) => void | Promise<void>;
+
 /** One Jupyter kernel of a runtime. */
 export interface Kernel {
   /**
@@ -18,7 +21,7 @@ export interface Kernel {
    * `onOutput` gets stdout and stderr as they appear; all output has been delivered when the promise settles.
    * @throws {SandboxError} `SESSION_LOST` when the kernel dies or restarts meanwhile.
    */
-  execute(code: string, onOutput: (chunk: OutputChunk) => void | Promise<void>): Promise<KernelReply>;
+  execute(code: string, onOutput: OutputListener): Promise<KernelReply>;
   /** SIGINT to the kernel; does nothing when it is idle. */
   interrupt(): Promise<void>;
 }

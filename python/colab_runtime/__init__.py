@@ -1,0 +1,1 @@
+"""What runs on the Python side of the embedded sandbox."""

@@ -1,0 +1,56 @@
+"""Starts one kernel: ipykernel, set up for scripts that nobody watches.  kernel.py -f <connection file>"""
+
+import os
+import sys
+
+HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, HERE)
+from colab_runtime import confinement  # noqa: E402
+
+confinement.die_with_parent(int(os.environ["JPY_PARENT_PID"]))
+# Its own domain within the server's: a script can neither trace nor signal the server or another kernel.
+confinement.hide_outside_processes()
+
+import zmq  # noqa: E402
+from ipykernel.ipkernel import IPythonKernel  # noqa: E402
+from ipykernel.kernelapp import IPKernelApp  # noqa: E402
+from IPython.core.error import StdinNotImplementedError  # noqa: E402
+
+from colab_runtime import output_stream  # noqa: E402
+
+sys.path.remove(HERE)
+
+NO_INPUT = "{} is not available: nobody is there to answer. Write the value into the code, or read it from a file."
+
+
+class Kernel(IPythonKernel):
+    def raw_input(self, prompt=""):
+        raise StdinNotImplementedError(NO_INPUT.format("input()"))
+
+    def getpass(self, prompt="", stream=None, **_):
+        raise StdinNotImplementedError(NO_INPUT.format("getpass()"))
+
+
+class KernelApp(IPKernelApp):
+    kernel_class = Kernel
+    outstream_class = "colab_runtime.output_stream.BoundedOutStream"
+
+    def init_iopub(self, context):
+        super().init_iopub(context)
+        # Wait for a reader that lags; ZeroMQ would drop messages.
+        self.iopub_thread.socket.setsockopt(zmq.XPUB_NODROP, 1)
+
+
+def main():
+    app = KernelApp.instance()
+    app.config.InteractiveShell.colors = "NoColor"
+    app.config.HistoryManager.hist_file = ":memory:"
+    app.initialize()
+    # ipykernel asks programs for colours; nothing here shows them.
+    for name in ("CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR"):
+        os.environ.pop(name, None)
+    os.environ.update(NO_COLOR="1", TERM="dumb")
+    app.start()
+
+
+main()

@@ -1,0 +1,65 @@
+"""A runtime's own temporary folder, held by a lock that ends with its holder."""
+
+import fcntl
+import os
+import shutil
+import stat
+import tempfile
+import time
+
+PREFIX = "colab-solver-"
+# Kernel sockets lie in the folder; a socket's path may have 103 bytes on macOS, 107 on Linux.
+LONGEST_BASE = 24
+YOUNG_SECONDS = 60
+
+
+def make():
+    """A new folder, private to this user, and the descriptor whose lock says that it is in use."""
+    base = tempfile.gettempdir()
+    if len(os.fsencode(base)) > LONGEST_BASE:
+        base = "/tmp"
+    _sweep(base)
+    folder = tempfile.mkdtemp(prefix=PREFIX, dir=base)
+    lock = os.open(os.path.join(folder, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    return os.path.realpath(folder), lock
+
+
+def remove(folder):
+    shutil.rmtree(folder, ignore_errors=True)
+    if not os.path.exists(folder):
+        return
+    # A script may have taken its own rights away.
+    for parent, names, _ in os.walk(folder):
+        for path in [parent, *(os.path.join(parent, name) for name in names)]:
+            if not os.path.islink(path):
+                os.chmod(path, stat.S_IRWXU)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _sweep(base):
+    """Removes folders of ours whose holder was killed before it could."""
+    for entry in os.scandir(base):
+        try:
+            if entry.name.startswith(PREFIX) and _is_abandoned(entry):
+                remove(entry.path)
+        except OSError:
+            continue
+
+
+def _is_abandoned(entry):
+    status = entry.stat(follow_symlinks=False)
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
+        return False
+    try:
+        lock = os.open(os.path.join(entry.path, "lock"), os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        # Another process may be about to take its lock.
+        return time.time() - status.st_mtime > YOUNG_SECONDS
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(lock)

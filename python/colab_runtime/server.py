@@ -1,0 +1,128 @@
+"""
+Starts Jupyter Server for one runtime.
+
+Reads one line of JSON, {"token", "socketPath", "rootFolder", "runFolder"}, from standard input, so that the token is
+neither in argv nor in the environment. Writes lines of JSON to standard output:
+{"event": "ready", "pythonVersion": …, "isHidden": …}.
+"""
+
+import json
+import os
+import signal
+import sys
+
+HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, HERE)
+from colab_runtime import confinement  # noqa: E402
+
+is_hidden = confinement.hide_outside_processes()
+# Building its grammar takes a second, for a format check of JSON schemas that is skipped without it.
+sys.modules["rfc3987_syntax"] = None
+
+from jupyter_client.ioloop.restarter import AsyncIOLoopKernelRestarter  # noqa: E402
+from jupyter_client.kernelspec import KernelSpec, KernelSpecManager  # noqa: E402
+from jupyter_server.serverapp import ServerApp  # noqa: E402
+from traitlets.config import Config  # noqa: E402
+
+KERNEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "kernel.py")
+
+
+class Events:
+    """Our standard output, out of the kernels' reach: they get /dev/null in its place."""
+
+    def __init__(self):
+        self._file = os.fdopen(os.dup(1), "w")
+        nothing = os.open(os.devnull, os.O_RDWR)
+        os.dup2(nothing, 0)
+        os.dup2(nothing, 1)
+        os.close(nothing)
+
+    def send(self, event, **fields):
+        print(json.dumps({"event": event, **fields}), file=self._file, flush=True)
+
+
+class OneKernelSpec(KernelSpecManager):
+    def find_kernel_specs(self):
+        return {"python3": os.path.dirname(KERNEL)}
+
+    def get_kernel_spec(self, kernel_name):
+        argv = [sys.executable, "-I", KERNEL, "-f", "{connection_file}"]
+        return KernelSpec(argv=argv, display_name="Python 3", language="python")
+
+
+class DeathWatch(AsyncIOLoopKernelRestarter):
+    """Restarts nothing: a dead kernel has lost its variables, and whoever uses it must know."""
+
+    def _fire_callbacks(self, event):
+        if event == "dead":
+            process = getattr(self.kernel_manager.provisioner, "process", None)
+            # GET /api/kernels/<id> shows this to whoever asks what happened.
+            self.kernel_manager.execution_state = "dead"
+            self.kernel_manager.reason = how_it_ended(getattr(process, "returncode", None))
+        super()._fire_callbacks(event)
+
+
+def how_it_ended(status):
+    if status is None:
+        return "its process is gone"
+    if status >= 0:
+        return f"its process ended with exit code {status}"
+    try:
+        name = signal.Signals(-status).name
+    except ValueError:
+        name = "unknown"
+    hint = ", perhaps for lack of memory" if -status == signal.SIGKILL else ""
+    return f"its process was killed by signal {-status} ({name}){hint}"
+
+
+class Server(ServerApp):
+    default_services = ("api", "contents", "files", "kernels", "kernelspecs", "sessions")
+    no_browser_open_file = True
+
+    def load_config_file(self, suppress_errors=True):
+        """This machine's Jupyter settings are not ours."""
+
+    def write_server_info_file(self):
+        """Nobody looks for us, and the file would hold the token."""
+
+    async def _post_start(self):
+        await super()._post_start()
+        version = ".".join(map(str, sys.version_info[:3]))
+        events.send("ready", pythonVersion=version, isHidden=is_hidden)
+
+
+def configure(options):
+    config = Config()
+    config.ServerApp.sock = options["socketPath"]
+    config.ServerApp.sock_mode = "0600"
+    config.ServerApp.root_dir = options["rootFolder"]
+    config.ServerApp.allow_root = True
+    config.ServerApp.ip = "127.0.0.1"
+    # A client held up by slow output does not answer pings.
+    config.ServerApp.websocket_ping_interval = 0
+    config.ServerApp.websocket_ping_timeout = 0
+    config.ServerApp.open_browser = False
+    config.ServerApp.log_level = "WARN"
+    config.ServerApp.kernel_spec_manager_class = OneKernelSpec
+    config.IdentityProvider.token = options["token"]
+    config.ContentsManager.allow_hidden = True
+    config.FileContentsManager.delete_to_trash = False
+    # Unix sockets throughout: no port, and no Nagle's algorithm, which over TCP holds back small messages.
+    config.KernelManager.transport = "ipc"
+    config.AsyncIOLoopKernelManager.restarter_class = DeathWatch
+    config.KernelRestarter.restart_limit = 0
+    config.KernelRestarter.time_to_dead = 0.25
+    config.ZMQChannelsWebsocketConnection.limit_rate = False
+    return config
+
+
+def main():
+    options = json.loads(sys.stdin.readline())
+    global events
+    events = Events()
+    server = Server.instance(config=configure(options), runtime_dir=options["runFolder"])
+    server.initialize(argv=[], find_extensions=False)
+    server.start()
+
+
+main()

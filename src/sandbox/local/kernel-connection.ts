@@ -1,0 +1,199 @@
+import { randomUUID } from 'node:crypto';
+import type { Duplex } from 'node:stream';
+import { z } from 'zod';
+import { sleep } from '../../abort.js';
+import { InternalError, SandboxError } from '../../errors.js';
+import type { JupyterApi } from './jupyter-api.js';
+import { StatusSchema, decodeFrame } from './kernel-protocol.js';
+import type { KernelMessage } from './kernel-protocol.js';
+import { KernelRequest } from './kernel-request.js';
+import { openKernelSocket } from './kernel-socket.js';
+import type { Kernel, KernelReply, OutputListener } from './runtime.js';
+
+/** How often a silent kernel is asked after while a script runs. */
+const CHECK_INTERVAL_MS = 5_000;
+/** So many silent checks in a row that find the kernel idle mean that our request is lost. */
+const IDLE_CHECKS = 2;
+const RECONNECT_DELAYS_MS = [0, 100, 500, 2_000];
+
+const KernelModelSchema = z.looseObject({
+  execution_state: z.string().optional(),
+  reason: z.string().optional(),
+});
+
+export interface ConnectOptions {
+  api: JupyterApi;
+  kernelId: string;
+  signal?: AbortSignal | undefined;
+}
+
+export async function connectKernel(options: ConnectOptions): Promise<KernelConnection> {
+  const clientId = randomUUID();
+  const stream = await openKernelSocket({ ...options, clientId });
+  return new KernelConnection(options.api, options.kernelId, clientId, stream);
+}
+
+/** A kernel and the websocket to it, which may drop and come back without losing a message. */
+export class KernelConnection implements Kernel {
+  readonly kernelId: string;
+  readonly #api: JupyterApi;
+  readonly #clientId: string;
+  readonly #reading: Promise<void>;
+  #stream: Duplex;
+  #request: KernelRequest | undefined;
+  #lost: SandboxError | undefined;
+  #messagesSeen = 0;
+  #isHandling = false;
+
+  constructor(api: JupyterApi, kernelId: string, clientId: string, stream: Duplex) {
+    this.#api = api;
+    this.kernelId = kernelId;
+    this.#clientId = clientId;
+    this.#stream = stream;
+    this.#reading = this.#read();
+  }
+
+  /** True once the kernel is known to be gone. */
+  get isLost(): boolean {
+    return this.#lost !== undefined;
+  }
+
+  async execute(code: string, onOutput: OutputListener): Promise<KernelReply> {
+    if (this.#lost) throw this.#lost;
+    if (this.#request) throw new InternalError(`Two scripts at once on kernel ${this.kernelId}.`);
+    const request = new KernelRequest(code, this.#clientId, onOutput);
+    this.#request = request;
+    const ended = new AbortController();
+    // Rejects when it is told to stop.
+    this.#watch(ended.signal).catch(() => undefined);
+    try {
+      this.#stream.write(request.frame);
+      return await request.done;
+    } finally {
+      ended.abort();
+      this.#request = undefined;
+    }
+  }
+
+  async interrupt(): Promise<void> {
+    const request = this.#request;
+    if (request === undefined) return;
+    await request.started.catch(() => undefined);
+    if (this.#request !== request || this.#lost) return;
+    await this.#api.call('POST', `/api/kernels/${this.kernelId}/interrupt`);
+    request.markInterrupted();
+  }
+
+  /** Ends the connection; a script that still runs fails with `SESSION_LOST` for the reason given. */
+  async close(reason: string): Promise<void> {
+    this.#lose(this.#lossBecause(reason));
+    await this.#reading;
+  }
+
+  async #read(): Promise<void> {
+    while (!this.isLost) {
+      try {
+        for await (const frame of this.#stream) await this.#handle(decodeFrame(frame as Buffer));
+      } catch (error) {
+        if (isUnreadable(error))
+          this.#lose(this.#lossBecause('it sent an unreadable message', error));
+      }
+      await this.#reconnect();
+    }
+  }
+
+  async #handle(message: KernelMessage): Promise<void> {
+    this.#messagesSeen += 1;
+    this.#isHandling = true;
+    try {
+      if (isDeathNotice(message)) await this.#loseWithReason();
+      else if (message.requestId === this.#request?.id) await this.#request?.handle(message);
+    } finally {
+      this.#isHandling = false;
+    }
+  }
+
+  async #reconnect(): Promise<void> {
+    if (this.isLost) return;
+    let cause: unknown;
+    for (const delayMs of RECONNECT_DELAYS_MS) {
+      await sleep(delayMs);
+      const state = await this.#findState();
+      if (state instanceof SandboxError) this.#lose(state);
+      if (this.isLost) return;
+      try {
+        const options = { api: this.#api, kernelId: this.kernelId, clientId: this.#clientId };
+        this.#stream = await openKernelSocket(options);
+        if (this.isLost) this.#stream.destroy();
+        return;
+      } catch (error) {
+        cause = error;
+      }
+    }
+    this.#lose(
+      this.#lossBecause('the connection to it dropped and could not be made again', cause),
+    );
+  }
+
+  async #loseWithReason(): Promise<void> {
+    const state = await this.#findState();
+    this.#lose(state instanceof SandboxError ? state : this.#lossBecause('it was restarted'));
+  }
+
+  /** Jupyter does not tell of every end a kernel can come to, so one that stays silent is asked after. */
+  async #watch(signal: AbortSignal): Promise<void> {
+    let idleChecks = 0;
+    while (!this.isLost) {
+      const seen = this.#messagesSeen;
+      await sleep(CHECK_INTERVAL_MS, signal);
+      if (seen !== this.#messagesSeen || this.#isHandling) {
+        idleChecks = 0;
+        continue;
+      }
+      const state = await this.#findState();
+      idleChecks = state === 'idle' ? idleChecks + 1 : 0;
+      if (state instanceof SandboxError) this.#lose(state);
+      else if (idleChecks === IDLE_CHECKS) this.#lose(this.#lossBecause('it lost the request'));
+    }
+  }
+
+  /** The kernel's state as Jupyter has it, or the error to end with where it is gone. */
+  async #findState(): Promise<string | SandboxError> {
+    let response;
+    try {
+      response = await this.#api.call('GET', `/api/kernels/${this.kernelId}`);
+    } catch (cause) {
+      return this.#lossBecause('its runtime has ended', cause);
+    }
+    if (response.status === 404) return this.#lossBecause('it was ended');
+    const { execution_state: state = 'unknown', reason } = KernelModelSchema.parse(response.json);
+    return state === 'dead' ? this.#lossBecause(reason ?? 'it died') : state;
+  }
+
+  #lossBecause(reason: string, cause?: unknown): SandboxError {
+    return new SandboxError(
+      'SESSION_LOST',
+      `The Python session is gone with its variables: ${reason}. Open a new session.`,
+      { cause },
+    );
+  }
+
+  #lose(error: SandboxError): void {
+    if (this.#lost) return;
+    this.#lost = error;
+    this.#request?.fail(error);
+    this.#stream.destroy();
+  }
+}
+
+/** Jupyter's word that a kernel ended or starts anew; either way its variables are gone. */
+function isDeathNotice(message: KernelMessage): boolean {
+  if (message.type === 'shutdown_reply') return true;
+  if (message.type !== 'status') return false;
+  const state = StatusSchema.parse(message.content).execution_state;
+  return state === 'dead' || state === 'restarting' || state === 'autorestarting';
+}
+
+function isUnreadable(error: unknown): boolean {
+  return error instanceof z.ZodError || error instanceof SyntaxError || error instanceof RangeError;
+}
