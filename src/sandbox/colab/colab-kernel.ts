@@ -1,0 +1,177 @@
+import { linkSignal } from '../../abort.js';
+import { SandboxError } from '../../errors.js';
+import type { RetryPolicy } from '../../retry.js';
+import type { ExecutionResult } from '../execution.js';
+import type { ExecuteOptions } from '../sandbox.js';
+import { executionUnknown, sessionLost } from '../sandbox-errors.js';
+import type { McpConnection } from './mcp-connection.js';
+import { OutputFollower } from './output-follower.js';
+import type { Resumed } from './resumable-execution.js';
+import { ResumableExecution } from './resumable-execution.js';
+import {
+  carriesToken,
+  CellTexts,
+  guardCode,
+  PROBE_CODE,
+  wasRefusedAsRepeated,
+} from './session-guard.js';
+import type { ExecuteCodeResult } from './tool-results.js';
+import { toExecutionResult } from './tool-results.js';
+
+export interface KernelOptions {
+  connection: McpConnection;
+  /** Resource name, `runtimes/{runtime}/sessions/{session}`. */
+  session: string;
+  policy: RetryPolicy;
+  /** How long an interrupted script may take to end before its session is deleted. */
+  settleMs: number;
+  /** Deletes the session; the last resort against a script that does not end. */
+  deleteSession: () => Promise<void>;
+}
+
+/** For the tiny scripts of our own. */
+const OWN_SCRIPT_MS = 60_000;
+
+/** A session's kernel, as far as the server lets us know it. Calls must not overlap. */
+export class ColabKernel {
+  readonly #options: KernelOptions;
+  readonly #token = crypto.randomUUID();
+  readonly #texts = new CellTexts();
+  #lastCount = 0;
+  #lost: SandboxError | undefined;
+
+  constructor(options: KernelOptions) {
+    this.#options = options;
+  }
+
+  /** Why nothing can run here any more. */
+  get lost(): SandboxError | undefined {
+    return this.#lost;
+  }
+
+  /** Marks the kernel, so that one silently put in its place is noticed and no request runs twice. */
+  async mark(signal: AbortSignal | undefined): Promise<void> {
+    using limit = linkSignal(signal, OWN_SCRIPT_MS);
+    const { result } = await this.#run(guardCode(this.#token), limit.signal);
+    this.#lastCount = result.executionCount;
+    if (!result.executionError) return;
+    const { name, value } = result.executionError;
+    throw this.#lose(`its kernel could not be prepared (${name}: ${value}).`);
+  }
+
+  async execute(code: string, options: ExecuteOptions): Promise<ExecutionResult> {
+    options.signal?.throwIfAborted();
+    const startedAt = performance.now();
+    const output = new OutputFollower(options.onOutput);
+    using limit = linkSignal(options.signal, options.timeoutMs);
+    const execution = this.#execution(code, limit.signal, output);
+    try {
+      const result = await this.#resultOf(execution);
+      output.finish(result);
+      return toExecutionResult(result, performance.now() - startedAt);
+    } catch (error) {
+      if (!limit.signal.aborted) throw this.#noted(error);
+    }
+    await this.#interrupt(execution, options.signal);
+    return {
+      status: 'deadline-exceeded',
+      limitMs: options.timeoutMs,
+      ...output.partial(),
+      richOutputs: [],
+      durationMs: performance.now() - startedAt,
+    };
+  }
+
+  #execution(code: string, signal: AbortSignal, output?: OutputFollower): ResumableExecution {
+    const { connection, session, policy } = this.#options;
+    return new ResumableExecution({
+      connection,
+      session,
+      policy,
+      signal,
+      code: this.#texts.distinct(code),
+      onOutput: (chunk) => output?.add(chunk),
+      onReattach: () => output?.reattach(),
+    });
+  }
+
+  async #resultOf(execution: ResumableExecution): Promise<ExecuteCodeResult> {
+    const { result, attachments } = await this.#answer(execution);
+    if (attachments > 1 && wasRefusedAsRepeated(result)) {
+      throw executionUnknown(
+        this.#options.session,
+        'it ran to its end once, but the answer was lost on the way.',
+      );
+    }
+    const isFurther = result.executionCount > this.#lastCount;
+    this.#lastCount = result.executionCount;
+    if (isFurther || (await this.#isSameKernel())) return result;
+    throw this.#lose('its kernel died, and the script ran in an empty one put in its place.');
+  }
+
+  async #answer(execution: ResumableExecution): Promise<Resumed> {
+    const resumed = await execution.result();
+    this.#texts.settled(execution.code);
+    return resumed;
+  }
+
+  #run(code: string, signal: AbortSignal): Promise<Resumed> {
+    return this.#answer(this.#execution(code, signal));
+  }
+
+  async #isSameKernel(): Promise<boolean> {
+    using limit = linkSignal(undefined, OWN_SCRIPT_MS);
+    const { result } = await this.#run(PROBE_CODE, limit.signal);
+    this.#lastCount = result.executionCount;
+    return carriesToken(result, this.#token);
+  }
+
+  /**
+   * Returns when the script has ended, at the latest with its session.
+   * @throws the signal's reason where it has fired, else `EXECUTION_UNKNOWN` where the script may be running still.
+   */
+  async #interrupt(execution: ResumableExecution, signal: AbortSignal | undefined): Promise<void> {
+    if (!execution.mayHaveRun) return signal?.throwIfAborted();
+    if (!execution.isAttached) await execution.interrupt();
+    const unstopped = (await this.#hasSettled()) ? undefined : await this.#stopForGood();
+    signal?.throwIfAborted();
+    if (unstopped !== undefined) throw unstopped;
+  }
+
+  /** Our own tiny script runs when the interrupted one has ended. */
+  async #hasSettled(): Promise<boolean> {
+    using limit = linkSignal(undefined, this.#options.settleMs);
+    try {
+      for (;;) {
+        const { result } = await this.#run(PROBE_CODE, limit.signal);
+        this.#lastCount = result.executionCount;
+        if (carriesToken(result, this.#token)) return true;
+        // The interrupt may come late and hit the probe, or take it from the queue.
+        if (!/interrupt|abort/i.test(result.executionError?.name ?? '')) return false;
+      }
+    } catch {
+      return false;
+    }
+  }
+
+  async #stopForGood(): Promise<SandboxError | undefined> {
+    this.#lose('its script did not end when it was interrupted, so it was deleted.');
+    try {
+      await this.#options.deleteSession();
+      return undefined;
+    } catch (cause) {
+      const why = 'it could neither be interrupted nor ended with its session.';
+      return executionUnknown(this.#options.session, why, cause);
+    }
+  }
+
+  #noted(error: unknown): unknown {
+    if (error instanceof SandboxError && error.code === 'SESSION_LOST') this.#lost = error;
+    return error;
+  }
+
+  #lose(why: string): SandboxError {
+    this.#lost = sessionLost(this.#options.session, why);
+    return this.#lost;
+  }
+}

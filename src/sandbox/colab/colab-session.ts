@@ -1,0 +1,149 @@
+import { z } from 'zod';
+import { abortable } from '../../abort.js';
+import { SandboxError } from '../../errors.js';
+import type { RetryPolicy } from '../../retry.js';
+import type { ExecutionResult } from '../execution.js';
+import type { ExecuteOptions, SandboxFile, Session } from '../sandbox.js';
+import { closedError, runtimeLost } from '../sandbox-errors.js';
+import { callSafely } from './call-safely.js';
+import { ColabKernel } from './colab-kernel.js';
+import type { McpConnection } from './mcp-connection.js';
+import type { RuntimeFiles } from './runtime-files.js';
+import { RuntimeListSchema, SessionSchema } from './tool-results.js';
+
+export interface SessionPlace {
+  connection: McpConnection;
+  /** Resource name of the runtime. */
+  runtime: string;
+  files: RuntimeFiles;
+  policy: RetryPolicy;
+  settleMs: number;
+  onClosed: (session: ColabSession) => void;
+}
+
+interface FileOptions {
+  signal?: AbortSignal;
+}
+
+/** Recognisable among the sessions of a user's notebooks; RFC 1034 wants a letter first. */
+const ID_PREFIX = 'cs-';
+const DELETE_MS = 15_000;
+
+/** A session on a Colab runtime that we opened. */
+export class ColabSession implements Session {
+  readonly name: string;
+  readonly #place: SessionPlace;
+  readonly #kernel: ColabKernel;
+  #turn: Promise<void> = Promise.resolve();
+  #closing: Promise<void> | undefined;
+
+  private constructor(name: string, place: SessionPlace) {
+    this.name = name;
+    this.#place = place;
+    this.#kernel = new ColabKernel({
+      ...place,
+      session: name,
+      deleteSession: () => this.close(),
+    });
+  }
+
+  static async open(place: SessionPlace, signal: AbortSignal | undefined): Promise<ColabSession> {
+    const { connection, policy, runtime } = place;
+    const args = { parent: runtime, sessionId: `${ID_PREFIX}${crypto.randomUUID()}` };
+    const session = new ColabSession(`${runtime}/sessions/${args.sessionId}`, place);
+    try {
+      const options = { policy, signal, on: runtime };
+      await callSafely(connection, 'create_session', args, SessionSchema, options);
+      await session.#kernel.mark(signal);
+      return session;
+    } catch (error) {
+      // It may have been made though the call failed. The first error is the one to tell of.
+      const explained = await session.#explained(error);
+      await session.close().catch(() => undefined);
+      throw explained;
+    }
+  }
+
+  execute(code: string, options: ExecuteOptions): Promise<ExecutionResult> {
+    return this.#inTurn(options.signal, async () => {
+      try {
+        return await this.#kernel.execute(code, options);
+      } catch (error) {
+        throw await this.#explained(error);
+      }
+    });
+  }
+
+  uploadFile(path: string, content: Uint8Array, options: FileOptions = {}): Promise<void> {
+    return this.#place.files.upload(path, content, options);
+  }
+
+  listFiles(options: FileOptions = {}): Promise<SandboxFile[]> {
+    return this.#place.files.list(options);
+  }
+
+  downloadFile(path: string, options: FileOptions = {}): Promise<Uint8Array> {
+    return this.#place.files.download(path, options);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#delete();
+    return this.#closing;
+  }
+
+  async #delete(): Promise<void> {
+    const { connection, policy } = this.#place;
+    const options = { policy, signal: AbortSignal.timeout(DELETE_MS), on: this.name };
+    try {
+      await callSafely(connection, 'delete_session', { name: this.name }, z.unknown(), options);
+    } catch (error) {
+      if (!isGone(error)) throw error;
+    } finally {
+      this.#place.onClosed(this);
+    }
+  }
+
+  /** One script at a time: a second would queue on the server, and an interrupt could hit the wrong one. */
+  async #inTurn<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
+    const before = this.#turn;
+    let end = (): void => undefined;
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    this.#turn = before.then(() => ended);
+    try {
+      await abortable(before, signal);
+      if (this.#kernel.lost !== undefined) throw this.#kernel.lost;
+      if (this.#closing !== undefined) throw closedError(`The session ${this.name}`);
+      return await work();
+    } finally {
+      end();
+    }
+  }
+
+  /** Tells a lost runtime from a lost session. */
+  async #explained(error: unknown): Promise<unknown> {
+    if (!(error instanceof SandboxError)) return error;
+    if (this.#closing !== undefined && this.#kernel.lost === undefined) {
+      return closedError(`The session ${this.name}`);
+    }
+    if (error.code !== 'SESSION_LOST' && error.code !== 'NOT_FOUND') return error;
+    return (await this.#runtimeIsListed()) ? error : runtimeLost(this.#place.runtime, error);
+  }
+
+  async #runtimeIsListed(): Promise<boolean> {
+    const { connection, policy, runtime } = this.#place;
+    try {
+      const schema = RuntimeListSchema;
+      const listed = await callSafely(connection, 'list_runtimes', {}, schema, { policy });
+      return listed.runtimes.some(({ name }) => name === runtime);
+    } catch {
+      // Nothing is known of the runtime then; that the session is lost stays true.
+      return true;
+    }
+  }
+}
+
+function isGone(error: unknown): boolean {
+  return error instanceof SandboxError && ['NOT_FOUND', 'CLOSED'].includes(error.code);
+}

@@ -1,0 +1,151 @@
+import type { OutputChunk } from '../execution.js';
+
+type StreamName = OutputChunk['stream'];
+
+/** How much of each stream is kept for a script that is interrupted, in UTF-16 units. */
+export const KEPT_OUTPUT_LENGTH = 1_000_000;
+/** Enough to tell whether a replay starts at the beginning, and where a shortened one goes on. */
+const PROBE_LENGTH = 256;
+
+/**
+ * Shows a script's output once, though the server replays it from the start each time we re-attach,
+ * or only its end where it kept no more.
+ */
+export class OutputFollower {
+  readonly #streams: Record<StreamName, FollowedStream>;
+
+  constructor(
+    onOutput: ((chunk: OutputChunk) => void) | undefined,
+    keptLength = KEPT_OUTPUT_LENGTH,
+  ) {
+    const follow = (stream: StreamName): FollowedStream =>
+      new FollowedStream((text) => onOutput?.({ stream, text }), keptLength);
+    this.#streams = { stdout: follow('stdout'), stderr: follow('stderr') };
+  }
+
+  /** The server starts over. */
+  reattach(): void {
+    this.#streams.stdout.reattach();
+    this.#streams.stderr.reattach();
+  }
+
+  add(chunk: OutputChunk): void {
+    this.#streams[chunk.stream].add(chunk.text);
+  }
+
+  /** Shows what the result holds beyond what was shown. */
+  finish(result: { stdout: string; stderr: string; outputTruncated: boolean }): void {
+    this.#streams.stdout.finish(result.stdout, result.outputTruncated);
+    this.#streams.stderr.finish(result.stderr, result.outputTruncated);
+  }
+
+  /** The end of what was printed. */
+  partial(): { stdout: string; stderr: string; outputTruncated: boolean } {
+    const { stdout, stderr } = this.#streams;
+    return {
+      stdout: stdout.kept,
+      stderr: stderr.kept,
+      outputTruncated: stdout.isCut || stderr.isCut,
+    };
+  }
+}
+
+class FollowedStream {
+  readonly #show: (text: string) => void;
+  readonly #keptLength: number;
+  #head = '';
+  #pieces: string[] = [];
+  #piecesLength = 0;
+  #shownLength = 0;
+  /** Replayed text whose place among what was shown is not known yet. */
+  #unplaced: string | undefined;
+  /** Replayed text still to come that was shown already. */
+  #toSkip = 0;
+
+  constructor(show: (text: string) => void, keptLength: number) {
+    this.#show = show;
+    this.#keptLength = keptLength;
+  }
+
+  get kept(): string {
+    return this.#pieces.join('').slice(-this.#keptLength);
+  }
+
+  get isCut(): boolean {
+    return this.#shownLength > this.#keptLength;
+  }
+
+  reattach(): void {
+    this.#toSkip = 0;
+    this.#unplaced = this.#shownLength === 0 ? undefined : '';
+  }
+
+  add(text: string): void {
+    if (this.#unplaced === undefined) {
+      this.#emit(this.#skip(text));
+      return;
+    }
+    const replay = this.#unplaced + text;
+    const place = this.#place(replay);
+    this.#unplaced = place === undefined ? replay : undefined;
+    if (place === undefined) return;
+    this.#toSkip = place;
+    this.#emit(this.#skip(replay));
+  }
+
+  finish(whole: string, isTruncated: boolean): void {
+    this.#unplaced = undefined;
+    this.#toSkip = 0;
+    if (this.#startsAsShown(whole)) this.#emit(whole.slice(this.#shownLength));
+    else if (isTruncated) this.#emit(whole.slice(overlap(this.kept, whole)));
+  }
+
+  /** How much of a replay was shown before; undefined where more of it is needed to tell. */
+  #place(replay: string): number | undefined {
+    if (this.#startsAsShown(replay)) {
+      return replay.length < this.#head.length ? undefined : this.#shownLength;
+    }
+    const known = overlap(this.kept, replay);
+    return known === replay.length && known < this.#keptLength ? undefined : known;
+  }
+
+  #startsAsShown(text: string): boolean {
+    const length = Math.min(text.length, this.#head.length);
+    return text.slice(0, length) === this.#head.slice(0, length);
+  }
+
+  #skip(text: string): string {
+    const skipped = Math.min(this.#toSkip, text.length);
+    this.#toSkip -= skipped;
+    return text.slice(skipped);
+  }
+
+  #emit(text: string): void {
+    if (text === '') return;
+    if (this.#head.length < PROBE_LENGTH) {
+      this.#head += text.slice(0, PROBE_LENGTH - this.#head.length);
+    }
+    this.#shownLength += text.length;
+    this.#pieces.push(text);
+    this.#piecesLength += text.length;
+    while (this.#piecesLength - (this.#pieces[0]?.length ?? 0) >= this.#keptLength) {
+      this.#piecesLength -= this.#pieces.shift()?.length ?? 0;
+    }
+    this.#show(text);
+  }
+}
+
+/** Length of the longest start of `text` that stands in `shown`, either whole or up to the end of `shown`. */
+function overlap(shown: string, text: string): number {
+  const probe = text.slice(0, PROBE_LENGTH);
+  if (probe === '') return 0;
+  for (let at = shown.indexOf(probe); at !== -1; at = shown.indexOf(probe, at + 1)) {
+    const rest = shown.slice(at);
+    if (rest.startsWith(text)) return text.length;
+    if (text.startsWith(rest)) return rest.length;
+  }
+  for (let length = Math.min(probe.length - 1, shown.length); length > 0; length--) {
+    if (shown.endsWith(text.slice(0, length))) return length;
+  }
+  return 0;
+}

@@ -1,0 +1,218 @@
+import { sleep } from '../../abort.js';
+import type { SandboxError } from '../../errors.js';
+import type { RetryPolicy } from '../../retry.js';
+import { delayAfter } from '../../retry.js';
+import type { OutputChunk } from '../execution.js';
+import type { Failure } from '../failure.js';
+import { FailedCall } from '../failure.js';
+import { executionUnknown, sessionLost, toSandboxError } from '../sandbox-errors.js';
+import type { McpConnection, ProgressParams } from './mcp-connection.js';
+import type { ExecuteCodeResult } from './tool-results.js';
+import { ExecuteCodeResultSchema, SessionListSchema } from './tool-results.js';
+
+export interface ResumableOptions {
+  connection: McpConnection;
+  /** Resource name of the session. */
+  session: string;
+  code: string;
+  /** Spacing of repetitions; `attempts` bounds those of a call that did not run. */
+  policy: RetryPolicy;
+  signal: AbortSignal;
+  onOutput?: (chunk: OutputChunk) => void;
+  /** The server replays the output from the start. */
+  onReattach?: () => void;
+}
+
+export interface Resumed {
+  result: ExecuteCodeResult;
+  /** Times the call was made; more than one means that the answer was lost in between. */
+  attachments: number;
+}
+
+/** What a failed call means for the script. */
+type Meaning =
+  /** It did not run. */
+  | 'not-run'
+  /** It may be running: the identical call re-attaches. */
+  | 'detached'
+  /** Its kernel is gone. */
+  | 'lost'
+  /** The server will not take the call. */
+  | 'refused';
+
+/** Failures without a reason we know are re-attached to this often: waiting need not mend them. */
+const UNKNOWN_ATTEMPTS = 3;
+
+/**
+ * One script, whose answer is fetched by as many identical calls as it takes until `signal` fires.
+ * Without an answer it throws, and says whether the script may have run.
+ */
+export class ResumableExecution {
+  readonly #options: ResumableOptions;
+  readonly #args: { session: string; executionId: string; code: string };
+  #attachments = 0;
+  #mayHaveRun = false;
+  #isAttached = false;
+
+  constructor(options: ResumableOptions) {
+    this.#options = options;
+    const { session, code } = options;
+    this.#args = { session, executionId: crypto.randomUUID(), code };
+  }
+
+  /** The text that was sent. */
+  get code(): string {
+    return this.#args.code;
+  }
+
+  /** True while the server holds our call, so that an abort reaches the kernel. */
+  get isAttached(): boolean {
+    return this.#isAttached;
+  }
+
+  /** False where no call reached the server, or each was turned away before it ran. */
+  get mayHaveRun(): boolean {
+    return this.#mayHaveRun;
+  }
+
+  async result(): Promise<Resumed> {
+    let failures = 0;
+    let unknowns = 0;
+    for (;;) {
+      try {
+        return { result: await this.#attach(), attachments: this.#attachments };
+      } catch (error) {
+        if (!(error instanceof FailedCall)) throw error;
+        const { failure } = error;
+        // Streams end every ten minutes by themselves; that is no fault to back off from.
+        failures = failure.status === 'DEADLINE_EXCEEDED' ? 1 : failures + 1;
+        if (isUnexplained(failure)) unknowns += 1;
+        await this.#pause(failure, failures, unknowns);
+      }
+    }
+  }
+
+  /** Interrupts the script though no call is attached: attaches and cancels at once. */
+  async interrupt(): Promise<void> {
+    const { connection } = this.#options;
+    const cancelled = new AbortController();
+    const call = connection.callTool('execute_code', this.#args, { signal: cancelled.signal });
+    cancelled.abort();
+    // Whether it worked shows when the kernel is asked whether it is idle.
+    await call.catch(() => undefined);
+  }
+
+  async #attach(): Promise<ExecuteCodeResult> {
+    const { connection, signal, onOutput, onReattach } = this.#options;
+    signal.throwIfAborted();
+    if (this.#attachments > 0) onReattach?.();
+    this.#attachments += 1;
+    this.#isAttached = true;
+    const onProgress = (params: ProgressParams): void => {
+      this.#mayHaveRun = true;
+      if (params.message !== undefined && params.message !== '') onOutput?.(toChunk(params));
+    };
+    try {
+      const payload = await connection.callTool('execute_code', this.#args, { signal, onProgress });
+      return this.#read(payload);
+    } catch (error) {
+      if (signal.aborted) this.#mayHaveRun = true;
+      else this.#isAttached = false;
+      throw error;
+    }
+  }
+
+  #read(payload: unknown): ExecuteCodeResult {
+    const parsed = ExecuteCodeResultSchema.safeParse(payload);
+    if (parsed.success) return parsed.data;
+    throw executionUnknown(
+      this.#options.session,
+      'the server gave a result of an unknown form.',
+      parsed.error,
+    );
+  }
+
+  /** Waits before the next call, or throws where there is none to be made. */
+  async #pause(failure: Failure, failures: number, unknowns: number): Promise<void> {
+    const { policy, signal, session } = this.#options;
+    const meaning = meaningOf(failure, this.#mayHaveRun);
+    if (meaning === 'detached') this.#mayHaveRun = true;
+    if (meaning === 'lost') throw sessionLost(session, failure.text, failure.raw);
+    const error = this.#asError(failure);
+    if (meaning === 'refused' || unknowns >= UNKNOWN_ATTEMPTS) throw error;
+    const attempts = this.#mayHaveRun ? Infinity : policy.attempts;
+    const delayMs =
+      failures < attempts
+        ? delayAfter(error, Math.min(failures, 32), { ...policy, attempts })
+        : undefined;
+    if (delayMs === undefined) throw error;
+    await sleep(delayMs, signal);
+    if (meaning === 'detached' && failure.status !== 'DEADLINE_EXCEEDED')
+      await this.#requireSession();
+  }
+
+  /** A call to a session that is gone would open it anew and run the script in an empty kernel. */
+  async #requireSession(): Promise<void> {
+    const { connection, session, signal } = this.#options;
+    const parent = session.replace(/\/sessions\/.*$/, '');
+    let listed: unknown;
+    try {
+      listed = await connection.callTool('list_sessions', { parent }, { signal });
+    } catch (error) {
+      if (error instanceof FailedCall) return;
+      throw error;
+    }
+    const known = SessionListSchema.safeParse(listed);
+    if (!known.success || known.data.sessions.some(({ name }) => name === session)) return;
+    throw sessionLost(session, 'the server no longer knows it.');
+  }
+
+  #asError(failure: Failure): SandboxError {
+    const { connection, session } = this.#options;
+    const error = toSandboxError(failure, {
+      tool: 'execute_code',
+      on: session,
+      url: connection.url,
+    });
+    if (!this.#mayHaveRun) return error;
+    return executionUnknown(session, error.message, failure.raw, failure.retryAfterMs);
+  }
+}
+
+function meaningOf(failure: Failure, mayHaveRun: boolean): Meaning {
+  switch (failure.status) {
+    case 'RESOURCE_EXHAUSTED':
+      return 'not-run';
+    case 'NETWORK':
+      return failure.neverSent && !mayHaveRun ? 'not-run' : 'detached';
+    case 'NOT_FOUND':
+      return 'lost';
+    case 'DEADLINE_EXCEEDED':
+    case 'UNAVAILABLE':
+    case 'STREAM_CUT':
+    case 'ABORTED':
+    case 'CANCELLED':
+    case 'INTERNAL':
+    case 'DATA_LOSS':
+    case 'UNKNOWN':
+      return 'detached';
+    case 'UNAUTHENTICATED':
+    case 'PERMISSION_DENIED':
+    case 'INVALID_ARGUMENT':
+    case 'OUT_OF_RANGE':
+    case 'ALREADY_EXISTS':
+    case 'FAILED_PRECONDITION':
+    case 'UNIMPLEMENTED':
+    case 'NOT_COLAB':
+      return 'refused';
+  }
+}
+
+function isUnexplained(failure: Failure): boolean {
+  return ['UNKNOWN', 'INTERNAL', 'DATA_LOSS', 'CANCELLED'].includes(failure.status);
+}
+
+function toChunk(params: ProgressParams): OutputChunk {
+  const isStderr = params._meta?.['colab-solver/stream'] === 'stderr';
+  return { stream: isStderr ? 'stderr' : 'stdout', text: params.message ?? '' };
+}

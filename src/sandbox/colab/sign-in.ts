@@ -1,0 +1,57 @@
+import { GoogleAuth } from 'google-auth-library';
+import { SandboxError } from '../../errors.js';
+
+/** Where the access token of each request comes from. */
+export interface SignIn {
+  accessToken(): Promise<string>;
+  /** Makes the next `accessToken()` a new one; absent where there is none to be had. */
+  refresh?(): Promise<void>;
+}
+
+export function fixedToken(token: string): SignIn {
+  return { accessToken: () => Promise.resolve(token) };
+}
+
+const COLAB_SCOPE = 'https://www.googleapis.com/auth/colaboratory';
+
+/** Application Default Credentials, as `gcloud auth application-default login` leaves them. */
+export function applicationDefaultCredentials(): SignIn {
+  const auth = new GoogleAuth({ scopes: [COLAB_SCOPE] });
+  return {
+    async accessToken() {
+      try {
+        const token = await auth.getAccessToken();
+        if (typeof token === 'string' && token !== '') return token;
+      } catch (cause) {
+        throw signedOut(cause);
+      }
+      throw signedOut();
+    },
+    async refresh() {
+      try {
+        const client = await auth.getClient();
+        // The library keeps a token it believes in; only one without it asks for another.
+        client.credentials = { ...client.credentials, access_token: null, expiry_date: 1 };
+      } catch (cause) {
+        throw signedOut(cause);
+      }
+    },
+  };
+}
+
+function signedOut(cause?: unknown): SandboxError {
+  return new SandboxError(
+    'UNAUTHENTICATED',
+    'Signing in to Colab failed: no usable Application Default Credentials. Set COLAB_ACCESS_TOKEN, or run ' +
+      '`gcloud auth application-default login --scopes=openid,https://www.googleapis.com/auth/cloud-platform,' +
+      `https://www.googleapis.com/auth/userinfo.email,${COLAB_SCOPE}\`.`,
+    cause === undefined ? {} : { cause },
+  );
+}
+
+/** The token where there is one, else Application Default Credentials. */
+export function signIn(accessToken = process.env['COLAB_ACCESS_TOKEN']?.trim()): SignIn {
+  return accessToken === undefined || accessToken === ''
+    ? applicationDefaultCredentials()
+    : fixedToken(accessToken);
+}
