@@ -12,9 +12,9 @@ import { InternalError } from '../errors.js';
 import { functionResponsePart } from '../parts/result-part.js';
 import type { CodeMode } from './ask.js';
 import type { RunEvent } from './events.js';
-import type { Run } from './loop.js';
 import { prompt } from './prompt.js';
 import { runScript } from './run-script.js';
+import type { Run } from './run-state.js';
 import { firstFence } from './wire.js';
 
 /** What a response asks for, in order. */
