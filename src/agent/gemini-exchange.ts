@@ -64,20 +64,24 @@ export class GeminiExchange implements Disposable {
   }
 
   async *#read(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
-    const { peer } = this.#options;
     const reader = body.getReader();
     const finishMessages = new FinishMessageReader();
     for (;;) {
-      using silence = this.#watchSilence();
-      let read;
-      try {
-        read = await reader.read();
-      } catch (error) {
-        throw silence.error ?? streamCutError(systemCode(error), peer, error);
-      }
-      if (read.done) return;
-      this.finishMessage = finishMessages.push(read.value) ?? this.finishMessage;
-      yield read.value;
+      const bytes = await this.#readPiece(reader);
+      if (bytes === undefined) return;
+      this.finishMessage = finishMessages.push(bytes) ?? this.finishMessage;
+      yield bytes;
+    }
+  }
+
+  async #readPiece(
+    reader: ReadableStreamDefaultReader<Uint8Array>,
+  ): Promise<Uint8Array | undefined> {
+    using silence = this.#watchSilence();
+    try {
+      return (await reader.read()).value;
+    } catch (error) {
+      throw silence.error ?? streamCutError(systemCode(error), this.#options.peer, error);
     }
   }
 

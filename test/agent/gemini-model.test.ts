@@ -138,7 +138,7 @@ describe('what goes over the wire', () => {
       apiKey: KEY,
       retry: { attempts: 1 },
       fetch: (input) => {
-        asked.push(new URL(input as string).origin);
+        asked.push(new URL(input).origin);
         return Promise.reject(new TypeError('no network here'));
       },
     });
