@@ -91,7 +91,7 @@ export class KernelConnection implements Kernel {
   }
 
   async #read(): Promise<void> {
-    while (!this.isLost) {
+    while (!this.#lost) {
       try {
         for await (const frame of this.#stream) await this.#handle(decodeFrame(frame as Buffer));
       } catch (error) {
@@ -114,25 +114,29 @@ export class KernelConnection implements Kernel {
   }
 
   async #reconnect(): Promise<void> {
-    if (this.isLost) return;
+    if (this.#lost) return;
     let cause: unknown;
     for (const delayMs of RECONNECT_DELAYS_MS) {
       await sleep(delayMs);
       const state = await this.#findState();
-      if (state instanceof SandboxError) this.#lose(state);
-      if (this.isLost) return;
+      if (state instanceof SandboxError) {
+        this.#lose(state);
+        return;
+      }
       try {
         const options = { api: this.#api, kernelId: this.kernelId, clientId: this.#clientId };
-        this.#stream = await openKernelSocket(options);
-        if (this.isLost) this.#stream.destroy();
+        this.#use(await openKernelSocket(options));
         return;
       } catch (error) {
         cause = error;
       }
     }
-    this.#lose(
-      this.#lossBecause('the connection to it dropped and could not be made again', cause),
-    );
+    this.#lose(this.#lossBecause('the connection to it broke and could not be mended', cause));
+  }
+
+  #use(stream: Duplex): void {
+    this.#stream = stream;
+    if (this.#lost) stream.destroy();
   }
 
   async #loseWithReason(): Promise<void> {
@@ -143,7 +147,7 @@ export class KernelConnection implements Kernel {
   /** Jupyter does not tell of every end a kernel can come to, so one that stays silent is asked after. */
   async #watch(signal: AbortSignal): Promise<void> {
     let idleChecks = 0;
-    while (!this.isLost) {
+    while (!this.#lost) {
       const seen = this.#messagesSeen;
       await sleep(CHECK_INTERVAL_MS, signal);
       if (seen !== this.#messagesSeen || this.#isHandling) {
@@ -159,6 +163,7 @@ export class KernelConnection implements Kernel {
 
   /** The kernel's state as Jupyter has it, or the error to end with where it is gone. */
   async #findState(): Promise<string | SandboxError> {
+    if (this.#lost) return this.#lost;
     let response;
     try {
       response = await this.#api.call('GET', `/api/kernels/${this.kernelId}`);

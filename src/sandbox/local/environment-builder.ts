@@ -1,0 +1,88 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { z } from 'zod';
+import { SandboxError } from '../../errors.js';
+import { installerEnvironment } from './installer-environment.js';
+import { pythonFile } from './python-folder.js';
+import { findProgram } from './python-interpreter.js';
+
+const EventSchema = z.discriminatedUnion('event', [
+  z.object({ event: z.literal('progress'), text: z.string() }),
+  z.object({ event: z.literal('done') }),
+  z.object({ event: z.literal('failed'), isDiskFull: z.boolean(), text: z.string() }),
+]);
+type BuildEvent = z.infer<typeof EventSchema>;
+
+export interface BuildOptions {
+  /** The interpreter to build with. */
+  pythonPath: string;
+  folder: string;
+  requirementsPath: string;
+  env: NodeJS.ProcessEnv;
+  onProgress: (line: string) => void;
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Makes the environment, or waits for another process that is at it. What was begun is removed when it fails, when the
+ * signal fires and when this process is killed.
+ * @throws {SandboxError} `DISK_FULL`, `PYTHON_SETUP_FAILED`.
+ */
+export async function buildEnvironment(options: BuildOptions): Promise<void> {
+  const { folder, signal, onProgress } = options;
+  signal?.throwIfAborted();
+  const uvPath = await findProgram('uv', options.env);
+  const argv = [pythonFile('make_environment.py'), folder, options.requirementsPath];
+  const builder = spawn(
+    options.pythonPath,
+    ['-I', ...argv, ...(uvPath === undefined ? [] : [uvPath])],
+    {
+      env: installerEnvironment(options.env),
+      stdio: ['pipe', 'pipe', 'pipe'],
+      // Ctrl-C in a terminal reaches us alone; the builder is told by the end of its input.
+      detached: true,
+    },
+  );
+  const giveUp = (): void => {
+    builder.stdin.end();
+  };
+  signal?.addEventListener('abort', giveUp, { once: true });
+  let last: BuildEvent | undefined;
+  let stderr = '';
+  builder.stdin.on('error', () => undefined);
+  builder.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  createInterface(builder.stdout).on('line', (line) => {
+    last = EventSchema.parse(JSON.parse(line));
+    if (last.event === 'progress') onProgress(last.text);
+  });
+  try {
+    await once(builder, 'close');
+  } catch (cause) {
+    throw new SandboxError('PYTHON_SETUP_FAILED', failureText(folder, String(cause)), { cause });
+  } finally {
+    signal?.removeEventListener('abort', giveUp);
+    builder.stdin.end();
+  }
+  if (last?.event === 'done') return;
+  signal?.throwIfAborted();
+  throw toError(folder, last?.event === 'failed' ? last : { isDiskFull: false, text: stderr });
+}
+
+function toError(folder: string, failure: { isDiskFull: boolean; text: string }): SandboxError {
+  if (!failure.isDiskFull) {
+    return new SandboxError('PYTHON_SETUP_FAILED', failureText(folder, failure.text));
+  }
+  const message =
+    `The Python environment could not be made in ${folder}: the disk is full. ` +
+    `Free a gigabyte there, or set XDG_CACHE_HOME to a folder on another disk.\n${failure.text}`;
+  return new SandboxError('DISK_FULL', message);
+}
+
+function failureText(folder: string, details: string): string {
+  return (
+    `The Python environment could not be made in ${folder}. Check the network (pip's own settings and proxies hold) ` +
+    'and run the command again, or name an interpreter that has the packages in COLAB_SOLVER_PYTHON.\n' +
+    details.trim()
+  );
+}
