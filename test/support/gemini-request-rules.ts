@@ -116,6 +116,10 @@ function badContents({ contents }: RequestBody): string | undefined {
     if (bare !== -1) {
       return `* GenerateContentRequest.contents[${index}].parts[${bare}].data: required oneof field 'data' must have one initialized field\n`;
     }
+    const double = parts.findIndex((part) => dataOf(part) > 1);
+    if (double !== -1) {
+      return `Invalid value at 'contents[${index}].parts[${double}]' (oneof), oneof field 'data' is already set.`;
+    }
   }
   if (contents.at(-1)?.role !== 'user') {
     return 'Please ensure that multiturn requests end with a user role or a function response.';
