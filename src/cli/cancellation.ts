@@ -1,0 +1,48 @@
+/** The user asked to stop; the reason of the run's signal. */
+export class Cancelled extends Error {
+  constructor(why: string) {
+    super(`Cancelled (${why}).`);
+    this.name = 'Cancelled';
+  }
+}
+
+/** Nobody reads standard output any more, as in `| head`. */
+export class OutputClosed extends Error {
+  constructor() {
+    super('Standard output was closed.');
+    this.name = 'OutputClosed';
+  }
+}
+
+export interface Cancellation extends Disposable {
+  readonly signal: AbortSignal;
+  abort(reason: Error): void;
+}
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+/** `npm start` delivers one Ctrl-C twice; a person needs longer for a second one. */
+const REPEAT_MS = 500;
+
+/** The first signal aborts; one that comes more than half a second after the last calls `onInsist`. */
+export function cancelOnSignals({ onInsist }: { onInsist: () => void }): Cancellation {
+  const controller = new AbortController();
+  let lastAt = -Infinity;
+  const onSignal = (name: NodeJS.Signals): void => {
+    const now = performance.now();
+    const isRepeat = now - lastAt < REPEAT_MS;
+    lastAt = now;
+    if (isRepeat) return;
+    if (controller.signal.aborted) onInsist();
+    else controller.abort(new Cancelled(name));
+  };
+  for (const name of SIGNALS) process.on(name, onSignal);
+  return {
+    signal: controller.signal,
+    abort(reason) {
+      controller.abort(reason);
+    },
+    [Symbol.dispose]() {
+      for (const name of SIGNALS) process.off(name, onSignal);
+    },
+  };
+}

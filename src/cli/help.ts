@@ -1,0 +1,68 @@
+export const programHelp = `
+Examples:
+  colab-solver solve "How many primes are below one million?"
+  colab-solver solve --file sales.csv --out-dir out "Plot the sales by month"
+  colab-solver solve --sandbox colab --accelerator T4 "Which GPU is this?"
+  colab-solver replay runs.jsonl --concurrency 2
+  colab-solver doctor
+
+Environment:
+  GEMINI_API_KEY               the key for Gemini (or GOOGLE_API_KEY)
+  GOOGLE_GEMINI_BASE_URL       where Gemini is, if not at Google
+  COLAB_ACCESS_TOKEN           sign-in for --sandbox colab and <url>; else Application Default Credentials
+  COLAB_MCP_URL                where --sandbox colab connects (default: Google's endpoint)
+  GOOGLE_CLOUD_QUOTA_PROJECT   the project that calls to Colab count against
+  COLAB_SOLVER_PYTHON          the Python interpreter for the local sandbox
+  NO_COLOR, FORCE_COLOR        colour off or on
+
+Exit codes:
+  0  answered; replay: all judged outputs are equal
+  1  something failed
+  2  wrong usage or configuration
+  3  ended without an answer; replay: outputs differ
+  130  cancelled
+
+From a clone: npm start -- <command> [options]
+`;
+
+export const solveHelp = `
+Examples:
+  colab-solver solve "How many primes are below one million?"
+  colab-solver solve --file sales.csv --out-dir out "Plot the sales by month as chart.png"
+  echo "What is 17 factorial?" | colab-solver solve -
+  colab-solver solve --json "Solve x^3 = x + 1" | jq -r .text
+  colab-solver solve --model replay:runs.jsonl "a prompt of that file"     needs no key
+
+Output:
+  On a terminal the answer streams as it is written. Otherwise standard output gets the answer alone,
+  when the run has ended. --json prints {status, text, contents, usage, files, steps, executions,
+  durationMs, reason}; a file's path is null without --out-dir. --events prints one object a line; the
+  last has the type run-end, or error {code, message, isRetryable} if the run broke.
+  GEMINI_API_KEY must be set, save for replay: models. Exit code 3 says that there is no answer.
+`;
+
+export const replayHelp = `
+Equal means: the same outcome, and the same text apart from blanks at both ends, or the same number
+(1e-6); for a script that failed, the same exception class where one is recorded. Warnings on
+standard error may be new. Scripts without a recorded result run but are not judged.
+
+Each line of the file is {"id", "prompt", "contents"} with contents in Gemini's form, executableCode
+followed by codeExecutionResult. The file is read as it is needed, so its size does not matter.
+
+Example:
+  colab-solver replay runs.jsonl --concurrency 2 --execution-timeout 20
+`;
+
+export const serveHelp = `
+Prints two lines, then serves until Ctrl-C:
+  MCP endpoint: http://127.0.0.1:<port>/mcp
+  Token: <token>
+
+Connect with any MCP client (streamable HTTP, header "Authorization: Bearer <token>"), or from here:
+  COLAB_ACCESS_TOKEN=<token> colab-solver solve --sandbox http://127.0.0.1:<port>/mcp "..."
+`;
+
+export const doctorHelp = `
+Nothing is changed and no tokens are spent. Exit code 0 says that the local sandbox can run; what only
+some uses need (a Gemini key, Colab sign-in, isolation) is reported but does not count.
+`;

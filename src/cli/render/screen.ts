@@ -1,0 +1,157 @@
+import { fitWidth } from './display-width.js';
+import { createPaint, wantsColor } from './palette.js';
+import type { Paint } from './palette.js';
+import { TextFlow } from './text-flow.js';
+
+/** The part of a writable stream that the screen needs. */
+export interface TerminalStream {
+  write(text: string): unknown;
+  isTTY?: boolean;
+  columns?: number;
+}
+
+/** Shows nothing. */
+export const NOWHERE: TerminalStream = { write: () => undefined };
+
+export interface ScreenOptions {
+  /** Takes the live view; standard error. */
+  log: TerminalStream;
+  /** Where flowing text goes; default: `log`. */
+  text?: TerminalStream;
+  env?: NodeJS.ProcessEnv;
+}
+
+const DEFAULT_COLUMNS = 100;
+/** Text wider than this is hard to read. */
+const MAX_COLUMNS = 110;
+const MIN_COLUMNS = 20;
+const INDENT = '  ';
+const FRAME_MS = 100;
+const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+/** Clears from the start of the status line to the end of the screen. */
+const ERASE = '\r\u001B[J';
+
+/**
+ * Whole lines, flowing text and, on a terminal, one status line below them that redraws itself.
+ * After each drawing the cursor goes back to the start of the status line: erasing from there is right
+ * even where the terminal was made narrower and the line now takes several rows, and as the cursor is
+ * never hidden there is nothing to restore, however the process ends.
+ */
+export class Screen implements Disposable {
+  readonly paint: Paint;
+  /** True where a status line can be shown. */
+  readonly isLive: boolean;
+  readonly #log: TerminalStream;
+  readonly #text: TerminalStream;
+  readonly #flow = new TextFlow(() => this.columns);
+  #isFlowing = false;
+  #flowsTo: TerminalStream;
+  #endsBlank = true;
+  #status: ((frame: string) => string) | undefined;
+  #isDrawn = false;
+  #frame = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor({ log, text = log, env = process.env }: ScreenOptions) {
+    const isTerminal = log.isTTY === true;
+    this.#log = log;
+    this.#text = text;
+    this.#flowsTo = text;
+    this.paint = createPaint(wantsColor(isTerminal, env));
+    this.isLive = isTerminal && env['TERM'] !== 'dumb';
+  }
+
+  /** Cells a line may take; read anew each time, as a terminal can be resized. */
+  get columns(): number {
+    const columns = this.#log.columns ?? DEFAULT_COLUMNS;
+    return Math.min(MAX_COLUMNS, Math.max(MIN_COLUMNS, columns - 1));
+  }
+
+  /** Prints a whole line. */
+  line(text = ''): void {
+    this.#erase();
+    this.#endFlow();
+    this.#log.write(`${text}\n`);
+    this.#endsBlank = text === '';
+    this.#draw();
+  }
+
+  /** Prints a whole line of the result, which goes where flowing text goes. */
+  resultLine(text: string): void {
+    this.#erase();
+    this.#endFlow();
+    this.#text.write(`${text}\n`);
+    this.#endsBlank = text === '';
+    this.#draw();
+  }
+
+  /** Prints a dim, indented paragraph, broken between words. It must be printable. */
+  note(text: string): void {
+    const flow = new TextFlow(() => this.columns - INDENT.length);
+    const rows = (flow.write(text) + flow.end()).trimEnd().split('\n');
+    for (const row of rows) this.line(this.paint(`${INDENT}${row}`, 'dim'));
+  }
+
+  /** Makes sure that a blank line comes before what follows. */
+  gap(): void {
+    this.#endFlow();
+    if (!this.#endsBlank) this.line();
+  }
+
+  /** Prints text as it comes, broken between words; an aside is dim and no answer. It must be printable. */
+  flow(text: string, { isAside = false } = {}): void {
+    this.#erase();
+    this.#isFlowing = true;
+    this.#flowsTo = isAside ? this.#log : this.#text;
+    this.#flowsTo.write(this.paint(this.#flow.write(text), isAside ? 'dim' : undefined));
+  }
+
+  /** Shows a line that is asked for anew several times a second; nothing where the screen is not live. */
+  status(render: (frame: string) => string): void {
+    if (!this.isLive) return;
+    this.#status = render;
+    this.#timer ??= setInterval(() => {
+      this.#frame += 1;
+      this.#draw();
+    }, FRAME_MS).unref();
+    this.#draw();
+  }
+
+  clearStatus(): void {
+    this.#erase();
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    this.#status = undefined;
+  }
+
+  /** Ends open text and removes the status line. */
+  [Symbol.dispose](): void {
+    this.clearStatus();
+    this.#endFlow();
+  }
+
+  #endFlow(): void {
+    if (!this.#isFlowing) return;
+    this.#isFlowing = false;
+    const rest = this.#flow.end();
+    if (rest === '') return;
+    this.#flowsTo.write(rest);
+    this.#endsBlank = false;
+  }
+
+  /** Flowing text leaves the cursor inside a line, so nothing is drawn then. */
+  #draw(): void {
+    if (this.#status === undefined || this.#isFlowing) return;
+    const frame = FRAMES[this.#frame % FRAMES.length] ?? '';
+    const columns = Math.max(1, (this.#log.columns ?? DEFAULT_COLUMNS) - 1);
+    const line = fitWidth(this.#status(frame), columns);
+    this.#log.write(`${ERASE}${this.paint(line, 'dim')}\r`);
+    this.#isDrawn = true;
+  }
+
+  #erase(): void {
+    if (!this.#isDrawn) return;
+    this.#log.write(ERASE);
+    this.#isDrawn = false;
+  }
+}
