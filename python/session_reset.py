@@ -36,6 +36,13 @@ def is_of_scripts(value):
     return home == "__main__" or type(value).__module__ == "__main__"
 
 
+def running_code():
+    frame = sys._getframe()
+    while frame is not None:
+        yield frame.f_code
+        frame = frame.f_back
+
+
 def put_back(target, saved):
     """Makes a dict equal to `saved`, touching only what differs."""
     for name in [name for name in target if name not in saved]:
@@ -319,6 +326,7 @@ class Interpreter:
     CONTEXT = ("prec", "rounding", "Emin", "Emax", "capitals", "clamp")
 
     def __init__(self, shell):
+        self.shell = shell
         self.objects = {name: getattr(sys, name) for name in self.OBJECTS if hasattr(sys, name)}
         self.lists = {name: list(getattr(sys, name)) for name in ("path", "meta_path", "path_hooks", "argv")}
         self.recursion = sys.getrecursionlimit()
@@ -345,6 +353,8 @@ class Interpreter:
         for name, value in self.objects.items():
             if getattr(sys, name, None) is not value:
                 setattr(sys, name, value)
+                if name in ("stdout", "stderr") and hasattr(value, "set_parent"):
+                    value.set_parent(self.shell.get_parent())  # Else its text goes to an earlier cell.
         for name, values in self.lists.items():
             if getattr(sys, name) != values:
                 getattr(sys, name)[:] = values
@@ -397,6 +407,7 @@ class Modules:
 
     def __init__(self, shell):
         self.names = dict(sys.modules)
+        self.accepted = dict(sys.modules)
         self.functions = {
             name: {key: value for key, value in vars(module).items() if isinstance(value, PATCHABLE)}
             for name, module in self.names.items()
@@ -410,8 +421,12 @@ class Modules:
         )
 
     def restore(self):
-        for name in [name for name in sys.modules if name not in self.names]:
-            if not self.is_installed(name):
+        for name, module in list(sys.modules.items()):
+            if self.accepted.get(name) is module:
+                continue
+            if self.is_installed(name):
+                self.accepted[name] = module
+            elif name not in self.names:
                 del sys.modules[name]
         for name, module in self.names.items():
             if sys.modules.get(name) is not module:
@@ -436,17 +451,7 @@ class Modules:
         return (package in sys.modules and self.is_installed(package)) or name.startswith(("_cython_", "cython_"))
 
     def problems(self):
-        for name, module in list(sys.modules.items()):
-            if name in ("__main__", "__mp_main__") or not isinstance(module, types.ModuleType):
-                continue
-            for key, value in list(vars(module).items()):
-                if type(value) is types.FunctionType:
-                    if value.__module__ == "__main__":
-                        yield f"{name}.{key}"
-                elif type(value) is type and value.__module__ == name:
-                    for inner, function in vars(value).items():
-                        if type(function) is types.FunctionType and function.__module__ == "__main__":
-                            yield f"{name}.{key}.{inner}"
+        return ()
 
 
 class Libraries:
@@ -552,6 +557,29 @@ class Activity:
         return [f"thread {thread.name}" for thread in self.strays()]
 
 
+class Survivors:
+    """Functions of the scripts that something outside them still holds: a patched library, a registered callback."""
+
+    def __init__(self, shell):
+        self.shell = shell
+
+    def restore(self):
+        for name in ("last_type", "last_value", "last_traceback", "last_exc"):
+            if hasattr(sys, name):
+                delattr(sys, name)
+        for name in ("etype", "value", "tb"):
+            if hasattr(self.shell.InteractiveTB, name):
+                setattr(self.shell.InteractiveTB, name, None)
+        self.shell.last_execution_result = None
+
+    def problems(self):
+        gc.collect()
+        running = set(running_code())
+        for holder in gc.get_referrers(self.shell.user_ns):
+            if type(holder) is types.FunctionType and holder.__code__ not in running:
+                yield f"a function of a script, {holder.__qualname__}, is still in use"
+
+
 class Baseline:
     def __init__(self, shell):
         self.namespaces = Namespaces(shell)
@@ -566,10 +594,18 @@ class Baseline:
             Libraries(shell),
             Activity(shell),
             history,
+            Survivors(shell),
         ]
         history.restore()
         self.forget_last_cell(shell)
         self.namespaces.settle()
+        self.set_aside()
+
+    @staticmethod
+    def set_aside():
+        """What is alive now stays; only what comes later needs to be looked through."""
+        gc.collect()
+        gc.freeze()
 
     @staticmethod
     def forget_last_cell(shell):
@@ -587,6 +623,8 @@ class Baseline:
         if not problems:
             for aspect in self.aspects:
                 problems.extend(aspect.problems())
+        if not problems:
+            gc.freeze()
         print(json.dumps({"problems": problems[:20]}))
 
 
