@@ -23,12 +23,13 @@ export interface GeminiRefusal {
   cause: unknown;
 }
 
+const Text = z.string().optional().catch(undefined);
+
 const DetailSchema = z.looseObject({
-  '@type': z.string().optional(),
-  reason: z.string().optional(),
-  retryDelay: z.string().optional(),
+  reason: Text,
+  retryDelay: Text,
   violations: z
-    .array(z.looseObject({ quotaId: z.string().optional(), quotaValue: z.string().optional() }))
+    .array(z.looseObject({ quotaId: Text, quotaValue: Text }))
     .optional()
     .catch(undefined),
 });
@@ -99,87 +100,87 @@ export function systemCode(error: unknown): string {
 }
 
 function rule(status: number, body: ErrorBody, peer: GeminiPeer): Ruling {
-  const { model } = peer;
-  const isKeyBad =
-    body.details.some(({ reason }) => reason === 'API_KEY_INVALID') ||
-    /API key (?:not valid|not found|expired)/i.test(body.message);
-  if (isKeyBad || status === 401) {
-    return {
-      code: 'API_KEY_INVALID',
-      what: 'The Gemini API refused the API key',
-      remedy: 'Set GEMINI_API_KEY to a valid one (https://aistudio.google.com/apikey).',
-    };
-  }
-  if (status === 403 || body.status === 'FAILED_PRECONDITION') {
-    return {
-      code: 'PERMISSION_DENIED',
-      what: `The Gemini API does not let this key use ${model}`,
-      remedy: 'Check the key, its project, its restrictions and its billing.',
-    };
-  }
-  if (status === 404 && body.status === '') {
-    return {
-      code: 'NOT_GEMINI',
-      what: `${peer.baseUrl} does not know the address of the Gemini API`,
-      remedy: 'Check GOOGLE_GEMINI_BASE_URL.',
-    };
-  }
-  if (status === 404) {
-    return {
-      code: 'MODEL_NOT_FOUND',
-      what: `The Gemini API has no model ${model} for this key`,
-      remedy: 'Check the name given with --model (https://ai.google.dev/gemini-api/docs/models).',
-    };
-  }
-  if (status === 429) return ruleOnQuota(body, model);
-  if (status === 503) {
-    return {
-      code: 'OVERLOADED',
-      what: `${model} is overloaded`,
-      remedy: 'Try again later or use another model.',
-      isRetryable: true,
-    };
-  }
-  if (status >= 500 || status === 408 || status === 499) {
-    return {
-      code: 'SERVER_ERROR',
-      what: `The Gemini API failed to answer for ${model}`,
-      remedy: 'Try again later.',
-      isRetryable: true,
-    };
-  }
-  return {
-    code: 'INVALID_REQUEST',
-    what: `The Gemini API refused the request to ${model}`,
-    remedy: 'Check that the model takes such input.',
-  };
+  if (status === 401 || isKeyBad(body)) return RULINGS.badKey();
+  if (status === 403 || body.status === 'FAILED_PRECONDITION') return RULINGS.noAccess(peer);
+  if (status === 404) return body.status === '' ? RULINGS.noApi(peer) : RULINGS.noModel(peer);
+  if (status === 429) return ruleOnQuota(body, peer);
+  if (status === 503) return RULINGS.overloaded(peer);
+  if (status >= 500 || status === 408 || status === 499) return RULINGS.failed(peer);
+  return RULINGS.badRequest(peer);
+}
+
+function isKeyBad({ details, message }: ErrorBody): boolean {
+  return (
+    details.some(({ reason }) => reason === 'API_KEY_INVALID') ||
+    /API key (?:not valid|not found|expired)/i.test(message)
+  );
 }
 
 /** A quota by the day, or of nothing at all, does not come back in minutes, whatever RetryInfo says. */
-function ruleOnQuota(body: ErrorBody, model: string): Ruling {
-  const violations = body.details.flatMap(({ violations }) => violations ?? []);
-  const isDaily = violations.some(({ quotaId }) => quotaId?.includes('PerDay') ?? false);
+function ruleOnQuota({ details, message }: ErrorBody, peer: GeminiPeer): Ruling {
+  const violations = details.flatMap((detail) => detail.violations ?? []);
   const isNothing =
-    violations.some(({ quotaValue }) => quotaValue === '0') ||
-    /\blimit: 0(?!\.?\d)/.test(body.message);
-  if (isDaily || isNothing) {
-    return {
-      code: 'QUOTA_EXHAUSTED',
-      what: isNothing
-        ? `The key has no quota for ${model}`
-        : `The day's quota for ${model} is used up`,
-      remedy: isNothing
-        ? 'Use another model or a key with billing.'
-        : 'Wait until midnight Pacific time, or use another model or a key with billing.',
-    };
-  }
-  return {
+    violations.some(({ quotaValue }) => quotaValue === '0') || /\blimit: 0(?!\.?\d)/.test(message);
+  if (isNothing) return RULINGS.noQuota(peer);
+  const isDaily = violations.some(({ quotaId }) => quotaId?.includes('PerDay') ?? false);
+  return isDaily ? RULINGS.dayUsedUp(peer) : RULINGS.tooMany(peer);
+}
+
+const RULINGS = {
+  badKey: () => ({
+    code: 'API_KEY_INVALID',
+    what: 'The Gemini API refused the API key',
+    remedy: 'Set GEMINI_API_KEY to a valid one (https://aistudio.google.com/apikey).',
+  }),
+  noAccess: ({ model }) => ({
+    code: 'PERMISSION_DENIED',
+    what: `The Gemini API does not let this key use ${model}`,
+    remedy: 'Check the key, its project, its restrictions and its billing.',
+  }),
+  noApi: ({ baseUrl }) => ({
+    code: 'NOT_GEMINI',
+    what: `${baseUrl} does not know the address of the Gemini API`,
+    remedy: 'Check GOOGLE_GEMINI_BASE_URL.',
+  }),
+  noModel: ({ model }) => ({
+    code: 'MODEL_NOT_FOUND',
+    what: `The Gemini API has no model ${model} for this key`,
+    remedy: 'Check the name given with --model (https://ai.google.dev/gemini-api/docs/models).',
+  }),
+  noQuota: ({ model }) => ({
+    code: 'QUOTA_EXHAUSTED',
+    what: `The key has no quota for ${model}`,
+    remedy: 'Use another model or a key with billing.',
+  }),
+  dayUsedUp: ({ model }) => ({
+    code: 'QUOTA_EXHAUSTED',
+    what: `The day's quota for ${model} is used up`,
+    remedy: 'Wait until midnight Pacific time, or use another model or a key with billing.',
+  }),
+  tooMany: ({ model }) => ({
     code: 'RATE_LIMITED',
     what: `Too many requests to ${model}`,
     remedy: 'Try again later, with fewer at once, or with a key of a higher tier.',
     isRetryable: true,
-  };
-}
+  }),
+  overloaded: ({ model }) => ({
+    code: 'OVERLOADED',
+    what: `${model} is overloaded`,
+    remedy: 'Try again later or use another model.',
+    isRetryable: true,
+  }),
+  failed: ({ model }) => ({
+    code: 'SERVER_ERROR',
+    what: `The Gemini API failed to answer for ${model}`,
+    remedy: 'Try again later.',
+    isRetryable: true,
+  }),
+  badRequest: ({ model }) => ({
+    code: 'INVALID_REQUEST',
+    what: `The Gemini API refused the request to ${model}`,
+    remedy: 'Check that the model takes such input.',
+  }),
+} satisfies Record<string, (peer: GeminiPeer) => Ruling>;
 
 /** A google.protobuf.Duration such as "36s" or "29.72s", in milliseconds. */
 function retryInfoMs(body: ErrorBody): number | undefined {
