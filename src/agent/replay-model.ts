@@ -27,7 +27,7 @@ interface Position {
 /**
  * A model that says again what the recorded runs of a JSONL file hold. The prompt picks the run, word for word but for
  * blanks around it; the number of responses since then picks the turn, so it serves any number of runs and chats at
- * once. Runs with the same prompt are used in turn. Only an index is kept in memory.
+ * once. Runs with the same prompt are used in turn. In memory is an index, half a kilobyte a run.
  * @throws {ConfigError} `UNREADABLE_FILE`, `BAD_RECORDED_RUN`, for any line of the file.
  */
 export async function createReplayModel(
