@@ -26,15 +26,16 @@ const { signal } = cancellation;
 using screen = new Screen({ log: process.stdout });
 const { paint } = screen;
 const startedAt = performance.now();
+let view = new RunView(screen);
 
 try {
   const problems = await playAll();
   screen.gap();
   screen.line(paint('═'.repeat(Math.min(screen.columns, 72)), 'dim'));
   for (const problem of problems) screen.line(paint(`✗ ${problem}`, 'red'));
-  if (problems.length === 0) screen.line(`${paint('✓', 'green')} ${await success()}`);
+  if (problems.length === 0) screen.paragraph(`✓ ${await success()}`, { style: 'green' });
   screen.line();
-  screen.line('Ask something yourself, with a key from https://aistudio.google.com/apikey:');
+  screen.paragraph('Ask something yourself, with a key from https://aistudio.google.com/apikey:');
   screen.line(
     paint('  GEMINI_API_KEY=… npm start -- solve "How many primes are below one million?"', 'cyan'),
   );
@@ -55,7 +56,7 @@ async function playAll(): Promise<string[]> {
   await using solver = await createSolver({
     model: `replay:${RUNS}`,
     onNotice: (text) => {
-      screen.note(text);
+      view.notice(text);
     },
   });
   for await (const run of readRecordedRuns(RUNS, { signal })) {
@@ -65,9 +66,7 @@ async function playAll(): Promise<string[]> {
 }
 
 async function play(run: RecordedRun, solver: Solver): Promise<SolveResult | undefined> {
-  screen.gap();
-  screen.line(paint(`▌ ${run.prompt}`, 'bold'));
-  const view = new RunView(screen);
+  view = new RunView(screen, { showsPrompt: true });
   view.waitFor('starting');
   const files = attachedFiles(run).map((name) => fileURLToPath(new URL(name, import.meta.url)));
   let result: SolveResult | undefined;
@@ -102,5 +101,5 @@ async function success(): Promise<string> {
     runs += 1;
     scripts += recordedExecutions(run).length;
   }
-  return `${countOf(runs, 'run')} answered, ${countOf(scripts, 'script')} run, every result as recorded · ${formatDuration(performance.now() - startedAt)}`;
+  return `${countOf(runs, 'run')} answered, ${countOf(scripts, 'script')} run, every result as recorded, in ${formatDuration(performance.now() - startedAt)}`;
 }

@@ -99,7 +99,8 @@ export class RunView {
   }
 
   notice(text: string): void {
-    this.#screen.note(printable(text));
+    if (this.#script === undefined) this.#screen.note(printable(text));
+    else this.#script.notice(text);
   }
 
   /** Ends the view of a run that was cut short; what was shown stays. */
@@ -113,10 +114,9 @@ export class RunView {
   #showStart({ model, prompt }: EventOf<'run-start'>): void {
     if (this.#options.showsPrompt === true) {
       this.#screen.gap();
-      this.#screen.flow(printable(prompt));
-      this.#screen.gap();
+      this.#screen.paragraph(printable(prompt), { margin: '▌ ', style: 'bold' });
     }
-    this.#model = printable(model);
+    this.#model = model.startsWith('replay:') ? 'the recorded runs' : printable(model);
   }
 
   #showStep(step: number): void {

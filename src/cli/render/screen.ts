@@ -1,6 +1,6 @@
 import { fitWidth } from './display-width.js';
 import { createPaint, wantsColor } from './palette.js';
-import type { Paint } from './palette.js';
+import type { Paint, Style } from './palette.js';
 import { TextFlow } from './text-flow.js';
 
 /** The part of a writable stream that the screen needs. */
@@ -25,7 +25,6 @@ const DEFAULT_COLUMNS = 100;
 /** Text wider than this is hard to read. */
 const MAX_COLUMNS = 110;
 const MIN_COLUMNS = 20;
-const INDENT = '  ';
 const FRAME_MS = 100;
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 /** Clears from the start of the status line to the end of the screen. */
@@ -85,11 +84,16 @@ export class Screen implements Disposable {
     this.#draw();
   }
 
-  /** Prints a dim, indented paragraph, broken between words. It must be printable. */
+  /** Prints a dim, indented paragraph. It must be printable. */
   note(text: string): void {
-    const flow = new TextFlow(() => this.columns - INDENT.length);
+    this.paragraph(text, { margin: '  ', style: 'dim' });
+  }
+
+  /** Prints text broken between words, each row after `margin`. It must be printable. */
+  paragraph(text: string, { margin = '', style }: { margin?: string; style?: Style } = {}): void {
+    const flow = new TextFlow(() => this.columns - margin.length);
     const rows = (flow.write(text) + flow.end()).trimEnd().split('\n');
-    for (const row of rows) this.line(this.paint(`${INDENT}${row}`, 'dim'));
+    for (const row of rows) this.line(this.paint(`${margin}${row}`, style));
   }
 
   /** Makes sure that a blank line comes before what follows. */

@@ -58,6 +58,12 @@ export class ScriptView {
     for (const line of this.#streams[chunk.stream].add(chunk.text)) this.#add(line, chunk.stream);
   }
 
+  /** Something that happened meanwhile, within the frame. */
+  notice(text: string): void {
+    for (const line of printable(text).split('\n'))
+      this.#inGutter([{ text: line, style: 'dim' }], '├');
+  }
+
   end(result: CodeExecutionResult, durationMs: number): void {
     this.#endStreams();
     this.#showUnseen(result);
@@ -134,12 +140,12 @@ export class ScriptView {
     });
   }
 
-  #inGutter(line: Span[]): void {
+  #inGutter(line: Span[], start = '│'): void {
     const { paint, columns } = this.#screen;
     const rows = wrapSpans(line, columns - GUTTER_COLUMNS);
     if (rows.length > MAX_ROWS) rows.splice(MAX_ROWS, Infinity, [{ text: '…', style: 'dim' }]);
     for (const [index, row] of rows.entries()) {
-      const gutter = paint(index === 0 ? '│' : '┊', 'dim');
+      const gutter = paint(index === 0 ? start : '┊', 'dim');
       const text = row.map((span) => paint(span.text, span.style)).join('');
       this.#screen.line(`${INDENT}${gutter} ${text}`.trimEnd());
     }
