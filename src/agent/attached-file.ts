@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises';
+import { access, constants, stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { ConfigError } from '../errors.js';
 
@@ -30,10 +30,9 @@ export async function attachFiles(paths: readonly string[]): Promise<AttachedFil
 
 async function attach(path: string): Promise<AttachedFile> {
   try {
-    const handle = await open(path);
-    await using _ = { [Symbol.asyncDispose]: () => handle.close() };
-    const info = await handle.stat();
+    const info = await stat(path);
     if (!info.isFile()) throw new Error('it is not a regular file');
+    await access(path, constants.R_OK);
     return { name: basename(path), path: resolve(path), sizeBytes: info.size };
   } catch (cause) {
     const detail = cause instanceof Error ? cause.message : String(cause);

@@ -99,16 +99,16 @@ async function answer(
 
 /** The value as JSON carries it; `undefined` becomes null. Throws where JSON cannot hold it. */
 function jsonValue(value: unknown): unknown {
-  return JSON.parse((JSON.stringify(value) as string | undefined) ?? 'null');
+  return JSON.parse(JSON.stringify(value ?? null));
 }
 
 function entryOf(item: CallerFunction): Entry {
   const { name, description, parameters } = item;
   const execute = item.execute.bind(item) as Entry['execute'];
   try {
-    const schema = isZod(parameters) ? parameters : z.fromJSONSchema(parameters as never);
+    const schema = isZod(parameters) ? parameters : z.fromJSONSchema(parameters);
     const json = isZod(parameters) ? z.toJSONSchema(parameters, { io: 'input' }) : parameters;
-    const { $schema: _, ...parametersJsonSchema } = json as Record<string, unknown>;
+    const { $schema: _, ...parametersJsonSchema } = json;
     return {
       execute,
       arguments: schema,

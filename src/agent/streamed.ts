@@ -10,8 +10,8 @@ export async function* streamed<Item, Result>(
 ): AsyncGenerator<Item, Result, undefined> {
   using link = linkSignal(signal);
   let items: Item[] = [];
-  let settled = false;
   let wake: () => void = () => undefined;
+  const state = { settled: false };
   const work = start((item) => {
     items.push(item);
     wake();
@@ -22,7 +22,7 @@ export async function* streamed<Item, Result>(
       () => undefined,
     )
     .then(() => {
-      settled = true;
+      state.settled = true;
       wake();
     });
   try {
@@ -31,13 +31,13 @@ export async function* streamed<Item, Result>(
       items = [];
       yield* batch;
       if (items.length > 0) continue;
-      if (settled) return await work;
+      if (state.settled) return await work;
       await new Promise<void>((resolve) => {
         wake = resolve;
       });
     }
   } finally {
-    if (!settled) link.abort(new Error('Nobody waits for this work any more.'));
+    if (!state.settled) link.abort(new Error('Nobody waits for this work any more.'));
     await ended;
   }
 }

@@ -83,8 +83,8 @@ describe('a run', () => {
   it('shows code, result and text in the order in which they happened, in one model content', async () => {
     const { result, parts, events } = await play(
       [turn(text('I compute. '), call('print(6*7)', { id: 'a' })), turn(text('It is 42.'))],
-      (_, { print }) => {
-        print('42\n');
+      (_, context) => {
+        context.print('42\n');
         return { value: '' };
       },
     );
@@ -119,17 +119,17 @@ describe('a run', () => {
         turn(call('x = 42\nprint(x)', { id: 'b' })),
         turn(text('42')),
       ],
-      (code, { print }) => {
+      (code, context) => {
         if (!code.includes('x ='))
           return { error: { name: 'NameError', value: "name 'x' is not defined" } };
-        print('42');
+        context.print('42');
         return { value: '' };
       },
     );
     expect(result.status).toBe('answered');
     expect(sandbox.codes).toEqual(['print(x)', 'x = 42\nprint(x)']);
     expect(sandbox.opened).toBe(1);
-    expect(server.requests[1]?.body.contents?.at(-1)).toEqual({
+    expect(server.requests[1]?.body.contents.at(-1)).toEqual({
       role: 'user',
       parts: [
         {
@@ -153,7 +153,7 @@ describe('a run', () => {
       turn(text('1')),
     ]);
     expect(result.status).toBe('answered');
-    const sent = server.requests[1]?.body.contents?.[1];
+    const sent = server.requests[1]?.body.contents[1];
     expect(sent?.parts).toEqual([
       { text: 'Let me see. ', thought: true },
       {
@@ -195,7 +195,7 @@ describe('several calls in one response', () => {
       (code) => ({ value: code === 'a + 1' ? '2' : '' }),
     );
     expect(sandbox.codes).toEqual(['a = 1', 'a + 1']);
-    const answers = server.requests[1]?.body.contents?.at(-1)?.parts ?? [];
+    const answers = server.requests[1]?.body.contents.at(-1)?.parts ?? [];
     expect(answers.map((answer) => answer.functionResponse?.id)).toEqual(['1', '2']);
     expect(parts.map((each) => Object.keys(each)[0])).toEqual([
       'executableCode',
@@ -241,7 +241,7 @@ describe('several calls in one response', () => {
     );
     expect(result.status).toBe('answered');
     expect(log).toEqual(['start EUR', 'start DOLLAR', 'script']);
-    const answers = server.requests[1]?.body.contents?.at(-1)?.parts ?? [];
+    const answers = server.requests[1]?.body.contents.at(-1)?.parts ?? [];
     expect(answers.map((answer) => answer.functionResponse?.id)).toEqual(['1', '2', '3', '4', '5']);
     expect(answers[0]?.functionResponse?.response).toEqual({ output: 3 });
     expect(answers[3]?.functionResponse?.response['error']).toMatch(/do not fit/);
@@ -278,7 +278,7 @@ describe('a response that cannot be used', () => {
     ]);
     expect(sandbox.codes).toEqual([]);
     expect(result.status).toBe('answered');
-    expect(server.requests[1]?.body.contents?.at(-1)?.parts[0]?.text).toMatch(/cut off/);
+    expect(server.requests[1]?.body.contents.at(-1)?.parts[0]?.text).toMatch(/cut off/);
   });
 
   it('with a call is executed only when it ended with STOP', async () => {
@@ -316,8 +316,8 @@ describe('a response that cannot be used', () => {
         turn(text('So:\n```python\nprint(42)\n```\nDone.')),
         answer,
       ],
-      (_, { print }) => {
-        print('42\n');
+      (_, context) => {
+        context.print('42\n');
         return { value: '' };
       },
     );
@@ -333,7 +333,7 @@ describe('a response that cannot be used', () => {
       JSON.stringify(body).includes('functionDeclarations'),
     );
     expect(declared).toEqual([true, true, true, false, false]);
-    expect(server.requests[4]?.body.contents?.at(-1)?.parts[0]?.text).toContain('OUTCOME_OK');
+    expect(server.requests[4]?.body.contents.at(-1)?.parts[0]?.text).toContain('OUTCOME_OK');
   });
 
   it('of an account that may not is thrown', async () => {
@@ -357,7 +357,7 @@ describe('limits', () => {
     expect(result).toMatchObject({ status: 'answered', text: 'Two, I think.' });
     const last = server.requests[2]?.body;
     expect(JSON.stringify(last)).not.toContain('functionDeclarations');
-    expect(last?.contents?.at(-1)?.parts[0]?.text).toMatch(/limit of 2 steps/);
+    expect(last?.contents.at(-1)?.parts[0]?.text).toMatch(/limit of 2 steps/);
   });
 
   it('end as step-limit where the last request brings no answer', async () => {
@@ -380,9 +380,9 @@ describe('limits', () => {
   it('of the whole run end it as deadline, with what happened so far', async () => {
     const { result } = await play(
       [turn(call('slow')), turn(gate())],
-      (_, { print, options }) => {
-        print('so far');
-        return { limitMs: options.timeoutMs };
+      (_, context) => {
+        context.print('so far');
+        return { limitMs: context.options.timeoutMs };
       },
       { timeoutMs: 300 },
     );
@@ -459,7 +459,7 @@ describe('a lost session', () => {
       'runtimes/scripted/sessions/s1',
       'runtimes/scripted/sessions/s2',
     ]);
-    const told = server.requests[1]?.body.contents?.at(-1)?.parts[0]?.functionResponse?.response;
+    const told = server.requests[1]?.body.contents.at(-1)?.parts[0]?.functionResponse?.response;
     expect(JSON.stringify(told)).toMatch(/The kernel died.*variables and imports are/s);
     expect(typesOf(events)).toContain('notice');
   });

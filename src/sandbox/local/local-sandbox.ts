@@ -35,7 +35,6 @@ export async function openLocalSandbox(options: LocalSandboxOptions): Promise<Sa
     const sandbox = await connectColab({
       url: server.url,
       signIn: fixedToken(server.token),
-      ...(onNotice !== undefined && { onNotice }),
       ...withSignal,
     });
     return withServer(sandbox, server);
