@@ -1,5 +1,6 @@
 """Starts one kernel: ipykernel, set up for scripts that nobody watches.  kernel.py -f <connection file>"""
 
+import contextlib
 import os
 import sys
 
@@ -14,6 +15,7 @@ confinement.hide_outside_processes()
 import zmq  # noqa: E402
 from ipykernel.ipkernel import IPythonKernel  # noqa: E402
 from ipykernel.kernelapp import IPKernelApp  # noqa: E402
+from ipykernel.zmqshell import ZMQInteractiveShell  # noqa: E402
 from IPython.core.error import StdinNotImplementedError  # noqa: E402
 
 from colab_runtime import output_stream  # noqa: E402
@@ -23,7 +25,15 @@ sys.path.remove(HERE)
 NO_INPUT = "{} is not available: nobody is there to answer. Write the value into the code, or read it from a file."
 
 
+class Shell(ZMQInteractiveShell):
+    def _tee(self, channel):
+        """IPython keeps a copy of everything printed, for a notebook that is never saved here."""
+        return contextlib.nullcontext()
+
+
 class Kernel(IPythonKernel):
+    shell_class = Shell
+
     def raw_input(self, prompt=""):
         raise StdinNotImplementedError(NO_INPUT.format("input()"))
 
@@ -35,17 +45,26 @@ class KernelApp(IPKernelApp):
     kernel_class = Kernel
     outstream_class = "colab_runtime.output_stream.BoundedOutStream"
 
+    def _bind_socket(self, socket, port):
+        if socket.type == zmq.XPUB:
+            # Wait for a reader that lags, where ZeroMQ would drop messages, and soon.
+            socket.setsockopt(zmq.XPUB_NODROP, 1)
+            socket.sndhwm = output_stream.PIECES_AHEAD
+        return super()._bind_socket(socket, port)
+
     def init_iopub(self, context):
         super().init_iopub(context)
-        # Wait for a reader that lags; ZeroMQ would drop messages.
-        self.iopub_thread.socket.setsockopt(zmq.XPUB_NODROP, 1)
+        output_stream.send_at_once(self.iopub_thread)
 
 
 def main():
     app = KernelApp.instance()
     app.config.InteractiveShell.colors = "NoColor"
     app.config.HistoryManager.hist_file = ":memory:"
+    # Loading the debugger takes a third of the start.
+    sys.modules["debugpy"] = None
     app.initialize()
+    del sys.modules["debugpy"]
     # ipykernel asks programs for colours; nothing here shows them.
     for name in ("CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR"):
         os.environ.pop(name, None)

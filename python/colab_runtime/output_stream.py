@@ -12,6 +12,23 @@ from ipykernel.iostream import OutStream
 
 PIECE_CHARACTERS = 64 * 1024
 MOST_WAITING_CHARACTERS = 1024 * 1024
+PIECES_AHEAD = 64
+
+
+def send_at_once(thread):
+    """
+    Lets ipykernel's sending thread send what it has just made. By itself it queues that behind other work: a flush
+    then ends before its output has left, and a thread that has to wait for itself to empty the queue never wakes.
+    """
+    queue = thread.send_multipart
+
+    def send_multipart(*arguments, **options):
+        if threading.current_thread() is thread.thread:
+            thread._really_send(*arguments, **options)
+        else:
+            queue(*arguments, **options)
+
+    thread.send_multipart = send_multipart
 
 
 class BoundedOutStream(OutStream):

@@ -19,11 +19,17 @@ is_hidden = confinement.hide_outside_processes()
 # Building its grammar takes a second, for a format check of JSON schemas that is skipped without it.
 sys.modules["rfc3987_syntax"] = None
 
+import zmq  # noqa: E402
 from jupyter_client.ioloop.restarter import AsyncIOLoopKernelRestarter  # noqa: E402
 from jupyter_client.kernelspec import KernelSpec, KernelSpecManager  # noqa: E402
 from jupyter_server.serverapp import ServerApp  # noqa: E402
+from jupyter_server.services.kernels.connection.channels import (  # noqa: E402
+    ZMQChannelsWebsocketConnection,
+)
 from traitlets.config import Config  # noqa: E402
 
+MOST_UNSENT_BYTES = 4 * 1024 * 1024
+PIECES_AHEAD = 64
 KERNEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "kernel.py")
 
 
@@ -75,6 +81,36 @@ def how_it_ended(status):
     return f"its process was killed by signal {-status} ({name}){hint}"
 
 
+class PacedConnection(ZMQChannelsWebsocketConnection):
+    """Reads no more output from a kernel while its client has not taken what came before; memory stays bounded."""
+
+    _unsent_bytes = 0
+    _is_paused = False
+
+    @property
+    def write_message(self):
+        return self._write
+
+    def _write(self, message, binary=False):
+        sent = self.websocket_handler.write_message(message, binary=binary)
+        self._unsent_bytes += len(message)
+        sent.add_done_callback(lambda future: self._after_sending(len(message), future.exception()))
+        if self._unsent_bytes > MOST_UNSENT_BYTES and not self._is_paused:
+            self._is_paused = True
+            self.channels["iopub"].stop_on_recv()
+        return sent
+
+    def _after_sending(self, size, error):
+        self._unsent_bytes -= size
+        if self._is_paused and error is None and self._unsent_bytes <= MOST_UNSENT_BYTES // 2:
+            self._is_paused = False
+            self.channels["iopub"].on_recv_stream(self.handle_outgoing_message)
+
+    def disconnect(self):
+        self._is_paused = False
+        super().disconnect()
+
+
 class Server(ServerApp):
     default_services = ("api", "contents", "files", "kernels", "kernelspecs", "sessions")
     no_browser_open_file = True
@@ -104,6 +140,7 @@ def configure(options):
     config.ServerApp.open_browser = False
     config.ServerApp.log_level = "WARN"
     config.ServerApp.kernel_spec_manager_class = OneKernelSpec
+    config.ServerApp.kernel_websocket_connection_class = PacedConnection
     config.IdentityProvider.token = options["token"]
     config.ContentsManager.allow_hidden = True
     config.FileContentsManager.delete_to_trash = False
@@ -112,7 +149,7 @@ def configure(options):
     config.AsyncIOLoopKernelManager.restarter_class = DeathWatch
     config.KernelRestarter.restart_limit = 0
     config.KernelRestarter.time_to_dead = 0.25
-    config.ZMQChannelsWebsocketConnection.limit_rate = False
+    config.PacedConnection.limit_rate = False
     return config
 
 
@@ -122,6 +159,7 @@ def main():
     events = Events()
     server = Server.instance(config=configure(options), runtime_dir=options["runFolder"])
     server.initialize(argv=[], find_extensions=False)
+    server.kernel_manager.context.setsockopt(zmq.RCVHWM, PIECES_AHEAD)
     server.start()
 
 
