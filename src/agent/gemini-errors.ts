@@ -76,6 +76,12 @@ export function networkError(cause: unknown, peer: GeminiPeer): ModelError {
   });
 }
 
+/** The SDK would not even send the request. */
+export function unsentError(cause: unknown, peer: GeminiPeer): ModelError {
+  const message = `The request to ${peer.model} cannot be made: ${systemCode(cause)}. Check its input and the key.`;
+  return modelError(peer, 'INVALID_REQUEST', message, { cause });
+}
+
 /** The answer began and did not come to its end. */
 export function streamCutError(why: string, peer: GeminiPeer, cause?: unknown): ModelError {
   const message = `The answer of ${peer.model} from ${peer.baseUrl} broke off: ${why}. Try again.`;

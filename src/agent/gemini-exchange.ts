@@ -21,6 +21,8 @@ export class GeminiExchange implements Disposable {
   /** Of the header `Retry-After`, in milliseconds. */
   retryAfterMs: number | undefined;
   finishMessage: string | undefined;
+  /** Whether the API has answered anything at all. */
+  isAnswered = false;
   readonly #options: ExchangeOptions;
   readonly #link: LinkedSignal;
 
@@ -32,6 +34,7 @@ export class GeminiExchange implements Disposable {
   readonly fetch = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
     const { peer } = this.#options;
     const response = await this.#request(input, init);
+    this.isAnswered = true;
     refuseStrangers(response, peer);
     this.retryAfterMs = retryAfterMs(response.headers.get('retry-after'));
     if (response.body === null) return response;
@@ -88,10 +91,11 @@ export class GeminiExchange implements Disposable {
   /** Gives the exchange up when nothing comes in time; only while something is awaited, so a slow reader does not count. */
   #watchSilence(): { error: Error | undefined } & Disposable {
     const { peer, idleTimeoutMs } = this.#options;
-    const timer = setTimeout(() => {
+    const giveUp = (): void => {
       watch.error = streamCutError(`nothing came for ${idleTimeoutMs / 1000} s`, peer);
       this.#link.abort(watch.error);
-    }, idleTimeoutMs);
+    };
+    const timer = setTimeout(giveUp, Math.min(idleTimeoutMs, MAX_TIMER_MS));
     const watch = {
       error: undefined as Error | undefined,
       [Symbol.dispose]() {
@@ -101,6 +105,9 @@ export class GeminiExchange implements Disposable {
     return watch;
   }
 }
+
+/** The longest delay `setTimeout` takes; larger values fire at once. */
+const MAX_TIMER_MS = 2_147_483_647;
 
 /** @throws {ModelError} `NOT_GEMINI`. A gateway's HTML page for a 429 or 5xx is left alone: Google sends such, too. */
 function refuseStrangers(response: Response, peer: GeminiPeer): void {

@@ -13,7 +13,7 @@ import type { TokenCounts, Usage } from '../parts/usage.js';
 import { DEFAULT_RETRY_POLICY, delayAfter, pause, saysRetryable } from '../retry.js';
 import type { RetryPolicy } from '../retry.js';
 import { checkBaseUrl, GEMINI_BASE_URL } from './gemini-base-url.js';
-import { refusalError, streamCutError } from './gemini-errors.js';
+import { refusalError, streamCutError, unsentError } from './gemini-errors.js';
 import type { GeminiPeer } from './gemini-errors.js';
 import { GeminiExchange } from './gemini-exchange.js';
 import type { Model, ModelEvent, ModelRequest, ModelResponse } from './model.js';
@@ -118,6 +118,7 @@ export function createGeminiModel(options: GeminiModelOptions): Model {
         const { retryAfterMs } = exchange;
         throw refusalError({ httpStatus, text, retryAfterMs, cause: error }, peer);
       }
+      if (!exchange.isAnswered) throw unsentError(error, peer);
       throw streamCutError('it cannot be read', peer, error);
     }
   }

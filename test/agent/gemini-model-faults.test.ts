@@ -213,6 +213,17 @@ describe('silence', () => {
     expect(deaf.requests()).toBe(3);
   });
 
+  test('may last for good where the caller says so', async () => {
+    const thinking = gate();
+    await using server = await startGeminiServer([turn(text('Hm. '), thinking, text('42'))]);
+    const { model } = impatientModel(server.url, { idleTimeoutMs: Infinity });
+    const answer = collect(model, ask('Hi'));
+    await thinking.reached;
+    await pass(answer, 60);
+    thinking.open();
+    expect((await answer).events).toHaveLength(2);
+  });
+
   test('of the reader does not count', async () => {
     await using server = await startGeminiServer([turn(text('a'), text('b'))]);
     const { model } = impatientModel(server.url);
@@ -290,6 +301,13 @@ describe('failures that stay are told at once', () => {
       rateLimited({ limit: 0.5 }),
     ]);
     expect(error.code).toBe('RATE_LIMITED');
+  });
+
+  test('a request that the SDK would not send', async () => {
+    const { error, requests } = await failureFrom([], { apiKey: 'auth_tokens/short-lived' });
+    expect(error).toMatchObject({ code: 'INVALID_REQUEST', isRetryable: false });
+    expect(error.message).toMatch(/Ephemeral tokens/);
+    expect(requests).toBe(0);
   });
 
   test('a lost signature is told in the words of the API', async () => {
