@@ -1,28 +1,35 @@
 /** `npm run bench [name …]`: measures, prints and stores; fails where a ratio misses its goal. */
 import { parseArgs } from 'node:util';
 import { measureExecute } from './execute.js';
+import { measureLease } from './lease.js';
 import type { MeasureOptions } from './measure.js';
 import { printReport, saveReport } from './report.js';
 import type { Report } from './report.js';
 
-const benches: Record<string, (options: MeasureOptions) => Promise<Report>> = {
-  execute: measureExecute,
+interface Bench {
+  measure: (options: MeasureOptions) => Promise<Report>;
+  rounds: number;
+  warmUpRounds: number;
+}
+
+const benches: Record<string, Bench> = {
+  execute: { measure: measureExecute, rounds: 200, warmUpRounds: 20 },
+  lease: { measure: measureLease, rounds: 15, warmUpRounds: 2 },
 };
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
-  options: {
-    rounds: { type: 'string', default: '200' },
-    'warm-up': { type: 'string', default: '20' },
-  },
+  options: { rounds: { type: 'string' }, 'warm-up': { type: 'string' } },
 });
-const options = { rounds: Number(values.rounds), warmUpRounds: Number(values['warm-up']) };
 
 for (const name of positionals.length > 0 ? positionals : Object.keys(benches)) {
   const bench = benches[name];
   if (bench === undefined)
     throw new Error(`No bench "${name}". There are: ${Object.keys(benches).join(', ')}.`);
-  const report = await bench(options);
+  const report = await bench.measure({
+    rounds: Number(values.rounds ?? bench.rounds),
+    warmUpRounds: Number(values['warm-up'] ?? bench.warmUpRounds),
+  });
   printReport(name, report);
   console.log(`Stored in ${await saveReport(name, report)}`);
   if (report.ratios.some(({ value, goal }) => !(value <= goal))) process.exitCode = 1;
