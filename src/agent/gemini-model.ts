@@ -124,7 +124,7 @@ export function createGeminiModel(options: GeminiModelOptions): Model {
   }
 
   function parameters(request: ModelRequest, exchange: GeminiExchange): GenerateContentParameters {
-    const { systemInstruction, functions } = request;
+    const { systemInstruction, functions, functionCalling } = request;
     const { contents, extraBody } = verbatim(request.contents);
     return {
       model: peer.model,
@@ -133,7 +133,7 @@ export function createGeminiModel(options: GeminiModelOptions): Model {
         systemInstruction,
         ...(functions.length > 0 && {
           tools: [{ functionDeclarations: [...functions] }],
-          toolConfig: { functionCallingConfig: { mode: FunctionCallingConfigMode.AUTO } },
+          toolConfig: { functionCallingConfig: { mode: CALLING_MODES[functionCalling] } },
         }),
         ...(options.thinking && { thinkingConfig: thinkingConfig(options.thinking) }),
         // Each of these would send requests of the SDK's own that nobody counts.
@@ -146,6 +146,11 @@ export function createGeminiModel(options: GeminiModelOptions): Model {
 
   return { id: peer.model, generate };
 }
+
+const CALLING_MODES = {
+  auto: FunctionCallingConfigMode.AUTO,
+  none: FunctionCallingConfigMode.NONE,
+} as const;
 
 /** One response as it arrives. */
 class StreamedResponse {

@@ -13,8 +13,9 @@ export interface ModelRequest {
   /** The history in wire form, last entry from the user; sent exactly as it is. */
   contents: readonly Content[];
   systemInstruction: string;
-  /** Empty where the model must answer in text. */
   functions: readonly FunctionDeclaration[];
+  /** `none` where the model must answer in text; functions stay declared for the calls that the history holds. */
+  functionCalling: 'auto' | 'none';
   signal?: AbortSignal;
 }
 

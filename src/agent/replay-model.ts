@@ -60,7 +60,7 @@ export async function createReplayModel(
     const said = position.since.filter(isModel).length;
     if (said >= turns.length && isComplete) throw await mismatch(path, index, request.contents);
     const parts = (turns[said] ?? []).filter(
-      (part) => request.functions.length > 0 || part.functionCall === undefined,
+      (part) => request.functionCalling === 'auto' || part.functionCall === undefined,
     );
     for (const { text, thought = false } of parts) {
       request.signal?.throwIfAborted();

@@ -33,6 +33,7 @@ export function modelRequest(run: RequestParts, mode: CodeMode, limit?: string):
     contents,
     systemInstruction: systemInstruction(run.facts, mode),
     functions: declarations(run.functions, mode),
+    functionCalling: mode === 'none' ? 'none' : 'auto',
     signal: run.signal,
   };
 }
@@ -47,12 +48,7 @@ function systemInstruction(facts: SandboxFacts, mode: CodeMode): string {
 }
 
 function declarations(functions: FunctionTable, mode: CodeMode): FunctionDeclaration[] {
-  switch (mode) {
-    case 'call':
-      return [executeCodeDeclaration(), ...functions.declarations];
-    case 'fenced':
-      return functions.declarations;
-    case 'none':
-      return [];
-  }
+  return mode === 'fenced'
+    ? functions.declarations
+    : [executeCodeDeclaration(), ...functions.declarations];
 }

@@ -108,6 +108,15 @@ describe('what goes over the wire', () => {
     });
   });
 
+  test('a model that must answer in text keeps its functions declared but may not call them', async () => {
+    await using server = await startGeminiServer([turn(text('ok'))]);
+    await collect(modelOn(server), ask('Hi', { functionCalling: 'none' }));
+    expect(server.requests[0]?.body).toMatchObject({
+      tools: [{ functionDeclarations: [EXECUTE_CODE_DECLARATION] }],
+      toolConfig: { functionCallingConfig: { mode: 'NONE' } },
+    });
+  });
+
   test('without functions no tools are declared', async () => {
     await using server = await startGeminiServer([turn(text('ok'))]);
     await collect(modelOn(server), ask('Hi', { functions: [] }));

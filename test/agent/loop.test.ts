@@ -356,7 +356,7 @@ describe('limits', () => {
     expect(sandbox.codes).toEqual(['1', '2']);
     expect(result).toMatchObject({ status: 'answered', text: 'Two, I think.' });
     const last = server.requests[2]?.body;
-    expect(JSON.stringify(last)).not.toContain('functionDeclarations');
+    expect(JSON.stringify(last)).toContain('"mode":"NONE"');
     expect(last?.contents.at(-1)?.parts[0]?.text).toMatch(/limit of 2 steps/);
   });
 

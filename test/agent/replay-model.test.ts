@@ -166,9 +166,9 @@ describe('turns', () => {
     }
   });
 
-  test('hold no calls where no functions are declared', async () => {
+  test('hold no calls where the model must answer in text', async () => {
     const model = await modelOf(run('p', [text('I compute'), code('a'), result('A'), text('1')]));
-    const { response } = await collect(model, ask('p', { functions: [] }));
+    const { response } = await collect(model, ask('p', { functionCalling: 'none' }));
     expect(response.content.parts).toEqual([text('I compute')]);
   });
 

@@ -21,6 +21,7 @@ export function ask(
       typeof contents === 'string' ? [{ role: 'user', parts: [{ text: contents }] }] : contents,
     systemInstruction: 'Compute, do not guess.',
     functions: [EXECUTE_CODE_DECLARATION],
+    functionCalling: 'auto',
     ...rest,
   };
 }
