@@ -25,6 +25,7 @@ from jupyter_client.kernelspec import KernelSpec, KernelSpecManager  # noqa: E40
 from jupyter_server.serverapp import ServerApp  # noqa: E402
 from jupyter_server.services.kernels.connection.channels import (  # noqa: E402
     ZMQChannelsWebsocketConnection,
+    serialize_msg_to_ws_v1,
 )
 from traitlets.config import Config  # noqa: E402
 
@@ -62,8 +63,6 @@ class DeathWatch(AsyncIOLoopKernelRestarter):
     def _fire_callbacks(self, event):
         if event == "dead":
             process = getattr(self.kernel_manager.provisioner, "process", None)
-            # GET /api/kernels/<id> shows this to whoever asks what happened.
-            self.kernel_manager.execution_state = "dead"
             self.kernel_manager.reason = how_it_ended(getattr(process, "returncode", None))
         super()._fire_callbacks(event)
 
@@ -109,6 +108,15 @@ class PacedConnection(ZMQChannelsWebsocketConnection):
     def disconnect(self):
         self._is_paused = False
         super().disconnect()
+
+    def on_restart_failed(self):
+        """Jupyter's notice that the kernel is dead, with the reason added."""
+        iopub = self.channels["iopub"]
+        iopub.on_recv_stream(self.handle_outgoing_message)
+        iopub.flush()
+        content = {"execution_state": "dead", "reason": self.kernel_manager.reason}
+        notice = self.session.msg("status", content)
+        self.write_message(serialize_msg_to_ws_v1(notice, "iopub", self.session.pack), binary=True)
 
 
 class Server(ServerApp):

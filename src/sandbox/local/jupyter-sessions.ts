@@ -38,7 +38,8 @@ export class JupyterSessions {
     const known = await earlier?.catch(() => undefined);
     if (known && !known.isLost) return known;
     let session = await this.#find(sessionId);
-    if (session && isDead(session)) {
+    // Whoever was told that a session is lost must not find half of it again.
+    if (session && (known || isDead(session))) {
       await this.#api.call('DELETE', `/api/sessions/${session.id}`);
       session = undefined;
     }
@@ -79,7 +80,7 @@ export class JupyterSessions {
   async #disconnect(sessionId: string, reason: string): Promise<void> {
     const connection = await this.#connections.get(sessionId)?.catch(() => undefined);
     this.#connections.delete(sessionId);
-    await connection?.close(reason);
+    connection?.close(reason);
   }
 
   async #find(sessionId: string): Promise<JupyterSession | undefined> {

@@ -16,10 +16,7 @@ const CHECK_INTERVAL_MS = 5_000;
 const IDLE_CHECKS = 2;
 const RECONNECT_DELAYS_MS = [0, 100, 500, 2_000];
 
-const KernelModelSchema = z.looseObject({
-  execution_state: z.string().optional(),
-  reason: z.string().optional(),
-});
+const KernelModelSchema = z.looseObject({ execution_state: z.string().optional() });
 
 export interface ConnectOptions {
   api: JupyterApi;
@@ -38,7 +35,6 @@ export class KernelConnection implements Kernel {
   readonly kernelId: string;
   readonly #api: JupyterApi;
   readonly #clientId: string;
-  readonly #reading: Promise<void>;
   #stream: Duplex;
   #request: KernelRequest | undefined;
   #lost: SandboxError | undefined;
@@ -50,7 +46,7 @@ export class KernelConnection implements Kernel {
     this.kernelId = kernelId;
     this.#clientId = clientId;
     this.#stream = stream;
-    this.#reading = this.#read();
+    void this.#read();
   }
 
   /** True once the kernel is known to be gone. */
@@ -85,11 +81,11 @@ export class KernelConnection implements Kernel {
   }
 
   /** Ends the connection; a script that still runs fails with `SESSION_LOST` for the reason given. */
-  async close(reason: string): Promise<void> {
+  close(reason: string): void {
     this.#lose(this.#lossBecause(reason));
-    await this.#reading;
   }
 
+  /** Goes on until the kernel is lost; never rejects. */
   async #read(): Promise<void> {
     while (!this.#lost) {
       try {
@@ -106,7 +102,8 @@ export class KernelConnection implements Kernel {
     this.#messagesSeen += 1;
     this.#isHandling = true;
     try {
-      if (isDeathNotice(message)) await this.#loseWithReason();
+      const death = deathNotice(message);
+      if (death !== undefined) this.#lose(this.#lossBecause(death));
       else if (message.requestId === this.#request?.id) await this.#request?.handle(message);
     } finally {
       this.#isHandling = false;
@@ -139,11 +136,6 @@ export class KernelConnection implements Kernel {
     if (this.#lost) stream.destroy();
   }
 
-  async #loseWithReason(): Promise<void> {
-    const state = await this.#findState();
-    this.#lose(state instanceof SandboxError ? state : this.#lossBecause('it was restarted'));
-  }
-
   /** Jupyter does not tell of every end a kernel can come to, so one that stays silent is asked after. */
   async #watch(signal: AbortSignal): Promise<void> {
     let idleChecks = 0;
@@ -171,8 +163,8 @@ export class KernelConnection implements Kernel {
       return this.#lossBecause('its runtime has ended', cause);
     }
     if (response.status === 404) return this.#lossBecause('it was ended');
-    const { execution_state: state = 'unknown', reason } = KernelModelSchema.parse(response.json);
-    return state === 'dead' ? this.#lossBecause(reason ?? 'it died') : state;
+    const { execution_state: state } = KernelModelSchema.parse(response.json);
+    return state === 'dead' ? this.#lossBecause('it died') : (state ?? 'unknown');
   }
 
   #lossBecause(reason: string, cause?: unknown): SandboxError {
@@ -191,12 +183,13 @@ export class KernelConnection implements Kernel {
   }
 }
 
-/** Jupyter's word that a kernel ended or starts anew; either way its variables are gone. */
-function isDeathNotice(message: KernelMessage): boolean {
-  if (message.type === 'shutdown_reply') return true;
-  if (message.type !== 'status') return false;
-  const state = StatusSchema.parse(message.content).execution_state;
-  return state === 'dead' || state === 'restarting' || state === 'autorestarting';
+/** Jupyter's word that the kernel ended or starts anew; either way its variables are gone. */
+function deathNotice(message: KernelMessage): string | undefined {
+  if (message.type === 'shutdown_reply') return 'it was shut down';
+  if (message.type !== 'status') return undefined;
+  const { execution_state: state, reason } = StatusSchema.parse(message.content);
+  if (state === 'dead') return reason ?? 'it died';
+  return state === 'restarting' || state === 'autorestarting' ? 'it was restarted' : undefined;
 }
 
 function isUnreadable(error: unknown): boolean {

@@ -29,7 +29,11 @@ export const StreamSchema = z.looseObject({
 export const ExecuteResultSchema = z.looseObject({
   data: z.looseObject({ 'text/plain': z.string().optional() }),
 });
-export const StatusSchema = z.looseObject({ execution_state: z.string() });
+export const StatusSchema = z.looseObject({
+  execution_state: z.string(),
+  /** How the kernel died, where it did. */
+  reason: z.string().optional(),
+});
 export const ExecuteReplySchema = z.looseObject({
   status: z.string(),
   execution_count: z.number().nullish(),

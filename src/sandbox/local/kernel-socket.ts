@@ -35,8 +35,10 @@ export async function openKernelSocket(options: KernelSocketOptions): Promise<Du
     signal?.throwIfAborted();
     throw error;
   }
-  return createWebSocketStream(socket, {
+  const stream = createWebSocketStream(socket, {
     readableObjectMode: true,
     readableHighWaterMark: MESSAGES_AHEAD,
   });
+  // Whoever reads is told by the iterator; between two reads nobody listens.
+  return stream.on('error', () => undefined);
 }
