@@ -16,7 +16,7 @@ export interface ToolCall {
   begin(): void;
   /** Ends the event stream cleanly without a result. */
   endSilently(): void;
-  /** Resets the connection. */
+  /** Breaks the connection in the middle of the answer. */
   cut(): void;
   toolError(text: string, structuredContent?: object): void;
   rpcError(code: number, message: string, data?: unknown): void;
@@ -262,7 +262,8 @@ function wireCall(
     },
     cut() {
       begin();
-      response.destroy();
+      // What was sent arrives; then the connection ends in the middle of the answer.
+      response.socket?.end();
     },
     http(status, body, headers = {}) {
       for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);

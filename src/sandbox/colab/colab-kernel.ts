@@ -64,22 +64,27 @@ export class ColabKernel {
     const startedAt = performance.now();
     const output = new OutputFollower(options.onOutput);
     using limit = linkSignal(options.signal, options.timeoutMs);
-    const execution = this.#execution(code, limit.signal, output);
+    let execution = this.#execution(code, limit.signal, output);
+    let result: ExecuteCodeResult | undefined;
     try {
-      const result = await this.#resultOf(execution);
-      output.finish(result);
-      return toExecutionResult(result, performance.now() - startedAt);
+      result = await this.#resultOf(execution);
+      if (wasRefusedAsRepeated(result)) {
+        // The server does not hand on line ends, so the kernel took a new script for an old one.
+        await this.#isSameKernel();
+        execution = this.#execution(code, limit.signal, output);
+        result = await this.#resultOf(execution);
+      }
     } catch (error) {
       if (!limit.signal.aborted) throw this.#noted(error);
+      await this.#interrupt(execution, options.signal);
     }
-    await this.#interrupt(execution, options.signal);
-    return {
-      status: 'deadline-exceeded',
-      limitMs: options.timeoutMs,
-      ...output.partial(),
-      richOutputs: [],
-      durationMs: performance.now() - startedAt,
-    };
+    const durationMs = performance.now() - startedAt;
+    if (result !== undefined) output.finish(result);
+    output.throwIfListenerFailed();
+    if (result !== undefined) return toExecutionResult(result, durationMs);
+    const limitMs = options.timeoutMs;
+    const partial = { ...output.partial(), richOutputs: [] };
+    return { status: 'deadline-exceeded', limitMs, ...partial, durationMs };
   }
 
   #execution(code: string, signal: AbortSignal, output?: OutputFollower): ResumableExecution {
@@ -131,7 +136,11 @@ export class ColabKernel {
    * @throws the signal's reason where it has fired, else `EXECUTION_UNKNOWN` where the script may be running still.
    */
   async #interrupt(execution: ResumableExecution, signal: AbortSignal | undefined): Promise<void> {
-    if (!execution.mayHaveRun) return signal?.throwIfAborted();
+    if (!execution.mayHaveRun) {
+      signal?.throwIfAborted();
+      if (execution.lastError !== undefined) throw execution.lastError;
+      return;
+    }
     if (!execution.isAttached) await execution.interrupt();
     const unstopped = (await this.#hasSettled()) ? undefined : await this.#stopForGood();
     signal?.throwIfAborted();

@@ -1,6 +1,8 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { McpError } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
-import { linkSignal } from '../../abort.js';
+import { abortable, linkSignal } from '../../abort.js';
+import { SandboxError } from '../../errors.js';
 import { closedError } from '../sandbox-errors.js';
 import type { Failure } from '../failure.js';
 import { FailedCall, readFailure, ToolRefusal } from '../failure.js';
@@ -41,8 +43,8 @@ interface Link {
 export class McpConnection {
   readonly #options: TransportOptions;
   readonly #listeners = new Map<string, (params: ProgressParams) => void>();
+  readonly #stop = new AbortController();
   #link: Promise<Link> | undefined;
-  #isClosed = false;
 
   constructor(options: TransportOptions) {
     this.#options = options;
@@ -54,45 +56,63 @@ export class McpConnection {
 
   /**
    * The tool's result as the server gave it, neither checked nor trimmed.
-   * @throws {FailedCall}, or the signal's reason once the server has been told to cancel.
+   * @throws {FailedCall}, {@link SandboxError} where we are signed out or closed, or the signal's reason once the server has
+   * been told to cancel.
    */
   async callTool(tool: string, args: object, options: CallOptions = {}): Promise<unknown> {
-    for (let attempt = 1; ; attempt++) {
-      let link: Link | undefined;
+    const mended = new Set<Mending>();
+    for (;;) {
+      const link = await this.#connected(mended, options.signal);
       try {
-        link = await this.#connected(options.signal);
         return payloadOf(await this.#request(link, tool, args, options));
       } catch (error) {
         options.signal?.throwIfAborted();
-        const failure = readFailure(error);
-        if (attempt > 1 || !(await this.#mend(failure, link))) throw new FailedCall(failure);
+        await this.#mend(error, link, mended);
       }
     }
   }
 
+  /** Makes a call only to cancel it; for work that goes on there without a call of ours. */
+  async cancelTool(tool: string, args: object): Promise<void> {
+    const link = await this.#connected(new Set(), undefined);
+    const cancelling = new AbortController();
+    const call = this.#request(link, tool, args, { signal: cancelling.signal });
+    cancelling.abort();
+    // It rejects for being cancelled, or since the server is out of reach; the caller looks what came of it.
+    await call.catch(() => undefined);
+  }
+
   /** Leaves the server; scripts that run there go on. */
   async close(): Promise<void> {
-    this.#isClosed = true;
-    const link = this.#link;
+    this.#stop.abort(closedError(`The connection to ${this.url}`));
+    const link = await this.#link?.catch(() => undefined);
     this.#link = undefined;
-    if (link === undefined) return;
-    const opened = await link.catch(() => undefined);
-    await opened?.client.close();
+    await link?.client.close();
   }
 
-  #connected(signal: AbortSignal | undefined): Promise<Link> {
-    if (this.#isClosed) throw closedError(`The connection to ${this.url}`);
-    if (this.#link === undefined) {
-      const opening = this.#open(signal);
-      this.#link = opening;
-      opening.catch(() => {
-        if (this.#link === opening) this.#link = undefined;
-      });
+  async #connected(mended: Set<Mending>, signal: AbortSignal | undefined): Promise<Link> {
+    for (;;) {
+      this.#stop.signal.throwIfAborted();
+      this.#link ??= this.#open();
+      try {
+        return await abortable(this.#link, signal);
+      } catch (error) {
+        signal?.throwIfAborted();
+        this.#stop.signal.throwIfAborted();
+        await this.#mend(error, undefined, mended);
+      }
     }
-    return this.#link;
   }
 
-  async #open(signal: AbortSignal | undefined): Promise<Link> {
+  #open(): Promise<Link> {
+    const opening = this.#handshake();
+    opening.catch(() => {
+      if (this.#link === opening) this.#link = undefined;
+    });
+    return opening;
+  }
+
+  async #handshake(): Promise<Link> {
     const transport = new McpTransport(this.#options);
     const client = new Client(CLIENT_INFO, { capabilities: {} });
     transport.onmessage = (message): void => {
@@ -100,7 +120,7 @@ export class McpConnection {
         this.#onProgress(message.params);
       }
     };
-    using linked = linkSignal(signal);
+    using linked = linkSignal(this.#stop.signal);
     await client.connect(transport, { signal: linked.signal, timeout: HANDSHAKE_MS });
     return { client, transport };
   }
@@ -120,15 +140,12 @@ export class McpConnection {
     const progressToken = crypto.randomUUID();
     if (options.onProgress !== undefined) this.#listeners.set(progressToken, options.onProgress);
     using linked = linkSignal(options.signal);
+    const params = { name: tool, arguments: { ...args }, _meta: { progressToken } };
     try {
-      return await link.client.request(
-        {
-          method: 'tools/call',
-          params: { name: tool, arguments: { ...args }, _meta: { progressToken } },
-        },
-        ToolResultSchema,
-        { signal: linked.signal, timeout: NO_TIMEOUT_MS },
-      );
+      return await link.client.request({ method: 'tools/call', params }, ToolResultSchema, {
+        signal: linked.signal,
+        timeout: NO_TIMEOUT_MS,
+      });
     } catch (error) {
       if (linked.signal.aborted) await link.transport.cancellationsDelivered();
       throw error;
@@ -137,25 +154,39 @@ export class McpConnection {
     }
   }
 
-  /** Refusals that came before anything ran: an expired token, an expired MCP session. */
-  async #mend(failure: Failure, link: Link | undefined): Promise<boolean> {
-    if (failure.status === 'UNAUTHENTICATED' && this.#options.signIn.refresh !== undefined) {
-      await this.#options.signIn.refresh();
-      return true;
-    }
-    if (failure.httpStatus === 404 && link?.transport.sessionId !== undefined) {
-      await this.#drop(link);
-      return true;
-    }
-    return false;
+  /** Returns where the call may be made once more: it was refused before anything ran, and the cause is mended. */
+  async #mend(error: unknown, link: Link | undefined, mended: Set<Mending>): Promise<void> {
+    const cause = causeOf(error);
+    if (cause instanceof SandboxError) throw cause;
+    const failure = readFailure(cause);
+    const mending = mendingFor(failure, link);
+    if (mending === undefined || mended.has(mending)) throw new FailedCall(failure);
+    mended.add(mending);
+    if (mending === 'reconnect') await this.#drop(link);
+    else if (this.#options.signIn.refresh === undefined) throw new FailedCall(failure);
+    else this.#options.signIn.refresh();
   }
 
-  async #drop(link: Link): Promise<void> {
-    if ((await this.#link?.catch(() => undefined)) !== link) return;
+  async #drop(link: Link | undefined): Promise<void> {
+    if (link === undefined || (await this.#link?.catch(() => undefined)) !== link) return;
     this.#link = undefined;
+    // Nothing to say goodbye to: the server has forgotten the session.
     delete link.transport.sessionId;
     await link.client.close();
   }
+}
+
+type Mending = 'sign-in' | 'reconnect';
+
+function mendingFor(failure: Failure, link: Link | undefined): Mending | undefined {
+  if (failure.status === 'UNAUTHENTICATED') return 'sign-in';
+  const isExpired = failure.httpStatus === 404 && link?.transport.sessionId !== undefined;
+  return isExpired ? 'reconnect' : undefined;
+}
+
+/** Our transport hands its failures on inside the SDK's error. */
+function causeOf(error: unknown): unknown {
+  return error instanceof McpError && error.data instanceof Error ? error.data : error;
 }
 
 function payloadOf(result: ToolResult): unknown {

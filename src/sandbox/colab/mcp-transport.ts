@@ -163,9 +163,12 @@ export class McpTransport implements Transport {
   }
 
   async #headers(): Promise<Record<string, string>> {
+    const { signIn, headers } = this.#options;
+    const quotaProject = await signIn.quotaProject?.();
     return {
-      ...this.#options.headers,
-      authorization: `Bearer ${await this.#options.signIn.accessToken()}`,
+      ...(quotaProject !== undefined && { 'x-goog-user-project': quotaProject }),
+      ...headers,
+      authorization: `Bearer ${await signIn.accessToken()}`,
       'content-type': 'application/json',
       accept: 'application/json, text/event-stream',
       ...(this.sessionId !== undefined && { 'mcp-session-id': this.sessionId }),

@@ -13,13 +13,24 @@ const PROBE_LENGTH = 256;
  */
 export class OutputFollower {
   readonly #streams: Record<StreamName, FollowedStream>;
+  #listenerError: { error: unknown } | undefined;
 
   constructor(
     onOutput: ((chunk: OutputChunk) => void) | undefined,
     keptLength = KEPT_OUTPUT_LENGTH,
   ) {
+    const show = (chunk: OutputChunk): void => {
+      if (this.#listenerError !== undefined) return;
+      try {
+        onOutput?.(chunk);
+      } catch (error) {
+        this.#listenerError = { error };
+      }
+    };
     const follow = (stream: StreamName): FollowedStream =>
-      new FollowedStream((text) => onOutput?.({ stream, text }), keptLength);
+      new FollowedStream((text) => {
+        show({ stream, text });
+      }, keptLength);
     this.#streams = { stdout: follow('stdout'), stderr: follow('stderr') };
   }
 
@@ -37,6 +48,11 @@ export class OutputFollower {
   finish(result: { stdout: string; stderr: string; outputTruncated: boolean }): void {
     this.#streams.stdout.finish(result.stdout, result.outputTruncated);
     this.#streams.stderr.finish(result.stderr, result.outputTruncated);
+  }
+
+  /** Throws what the listener threw: not before the script has ended, since it is not the script's fault. */
+  throwIfListenerFailed(): void {
+    if (this.#listenerError !== undefined) throw this.#listenerError.error;
   }
 
   /** The end of what was printed. */

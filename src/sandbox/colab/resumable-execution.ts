@@ -1,5 +1,5 @@
 import { sleep } from '../../abort.js';
-import type { SandboxError } from '../../errors.js';
+import { SandboxError } from '../../errors.js';
 import type { RetryPolicy } from '../../retry.js';
 import { delayAfter } from '../../retry.js';
 import type { OutputChunk } from '../execution.js';
@@ -53,6 +53,7 @@ export class ResumableExecution {
   #attachments = 0;
   #mayHaveRun = false;
   #isAttached = false;
+  #lastError: SandboxError | undefined;
 
   constructor(options: ResumableOptions) {
     this.#options = options;
@@ -68,6 +69,11 @@ export class ResumableExecution {
   /** True while the server holds our call, so that an abort reaches the kernel. */
   get isAttached(): boolean {
     return this.#isAttached;
+  }
+
+  /** What the latest failed call said. */
+  get lastError(): SandboxError | undefined {
+    return this.#lastError;
   }
 
   /** False where no call reached the server, or each was turned away before it ran. */
@@ -92,14 +98,13 @@ export class ResumableExecution {
     }
   }
 
-  /** Interrupts the script though no call is attached: attaches and cancels at once. */
+  /** Interrupts the script though no call is attached; whether it worked shows when the kernel is asked. */
   async interrupt(): Promise<void> {
-    const { connection } = this.#options;
-    const cancelled = new AbortController();
-    const call = connection.callTool('execute_code', this.#args, { signal: cancelled.signal });
-    cancelled.abort();
-    // Whether it worked shows when the kernel is asked whether it is idle.
-    await call.catch(() => undefined);
+    try {
+      await this.#options.connection.cancelTool('execute_code', this.#args);
+    } catch (error) {
+      if (!(error instanceof FailedCall) && !(error instanceof SandboxError)) throw error;
+    }
   }
 
   async #attach(): Promise<ExecuteCodeResult> {
@@ -139,6 +144,7 @@ export class ResumableExecution {
     if (meaning === 'detached') this.#mayHaveRun = true;
     if (meaning === 'lost') throw sessionLost(session, failure.text, failure.raw);
     const error = this.#asError(failure);
+    this.#lastError = error;
     if (meaning === 'refused' || unknowns >= UNKNOWN_ATTEMPTS) throw error;
     const attempts = this.#mayHaveRun ? Infinity : policy.attempts;
     const delayMs =

@@ -5,7 +5,9 @@ import { SandboxError } from '../../errors.js';
 export interface SignIn {
   accessToken(): Promise<string>;
   /** Makes the next `accessToken()` a new one; absent where there is none to be had. */
-  refresh?(): Promise<void>;
+  refresh?(): void;
+  /** The project whose quota the credentials name; absent or undefined: none. */
+  quotaProject?(): Promise<string | undefined>;
 }
 
 export function fixedToken(token: string): SignIn {
@@ -16,7 +18,8 @@ const COLAB_SCOPE = 'https://www.googleapis.com/auth/colaboratory';
 
 /** Application Default Credentials, as `gcloud auth application-default login` leaves them. */
 export function applicationDefaultCredentials(): SignIn {
-  const auth = new GoogleAuth({ scopes: [COLAB_SCOPE] });
+  const find = (): GoogleAuth => new GoogleAuth({ scopes: [COLAB_SCOPE] });
+  let auth = find();
   return {
     async accessToken() {
       try {
@@ -27,11 +30,13 @@ export function applicationDefaultCredentials(): SignIn {
       }
       throw signedOut();
     },
-    async refresh() {
+    refresh() {
+      // The library keeps a token that it believes in; a new instance asks for another.
+      auth = find();
+    },
+    async quotaProject() {
       try {
-        const client = await auth.getClient();
-        // The library keeps a token it believes in; only one without it asks for another.
-        client.credentials = { ...client.credentials, access_token: null, expiry_date: 1 };
+        return (await auth.getClient()).quotaProjectId;
       } catch (cause) {
         throw signedOut(cause);
       }
