@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 import { ErrorCode } from '@modelcontextprotocol/sdk/types.js';
-import { sleep } from '../../abort.js';
 import { ConfigError } from '../../errors.js';
 import { type Logger, silentLogger } from '../../logger.js';
 import { hasBearerToken, isLoopbackRequest } from './access.js';
@@ -140,7 +140,10 @@ export async function startColabServer(options: ColabServerOptions): Promise<Col
     const closed = once(server, 'close');
     server.close();
     endpoint.close();
-    await Promise.race([Promise.all(requests), sleep(LAST_ANSWERS_MS)]);
+    await Promise.race([
+      Promise.all(requests),
+      setTimeout(LAST_ANSWERS_MS, undefined, { ref: false }),
+    ]);
     try {
       await runtimes.close();
     } finally {

@@ -1,4 +1,4 @@
-import { request as requestUpstream } from 'node:http';
+import { request as requestUpstream, STATUS_CODES } from 'node:http';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -105,8 +105,7 @@ export class FileProxy {
     try {
       // Jupyter may answer before it has read everything.
       const answer = await Promise.race([answered, sent.then(() => answered)]);
-      response.writeHead(answer.statusCode ?? 502, picked(answer.headers, RESPONSE_HEADERS));
-      await pipeline(answer, response);
+      await passOn(answer, response);
     } catch (error) {
       upstream.destroy();
       if (response.headersSent || error instanceof TooLong) response.destroy();
@@ -120,6 +119,19 @@ interface Target {
   socketPath: JupyterRuntime['api']['socketPath'];
   jupyterToken: string;
   path: string;
+}
+
+/** Jupyter's pages about errors carry its token, so of those only what its API says in JSON is passed on. */
+async function passOn(answer: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { statusCode: status = 502, headers } = answer;
+  const isJson = headers['content-type']?.startsWith('application/json') ?? false;
+  if (status >= 400 && !isJson) {
+    answer.destroy();
+    sendJson(response, status, { message: STATUS_CODES[status] ?? 'Failed' });
+    return;
+  }
+  response.writeHead(status, picked(headers, RESPONSE_HEADERS));
+  await pipeline(answer, response);
 }
 
 /** The encoded path below the working folder, or undefined where it leaves it or cannot be read. */

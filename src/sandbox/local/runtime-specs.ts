@@ -39,9 +39,8 @@ export function isSameSpec(one: RuntimeSpecKey, other: RuntimeSpecKey): boolean 
 
 /** `Tesla T4` → `T4`, `NVIDIA A100-SXM4-40GB` → `A100`, `NVIDIA GeForce RTX 4090` → `RTX4090`. */
 export function acceleratorOf(gpuName: string): string {
-  const model = gpuName.replace(/^(NVIDIA|Tesla|GeForce|Quadro|\s)+/i, '');
-  const [first = ''] = model.split('-');
-  return first.replaceAll(/[^a-z0-9]/gi, '').toUpperCase();
+  const [model] = /(?:[RG]TX\s*)?[a-z]*\d+/i.exec(gpuName) ?? [gpuName];
+  return model.replaceAll(/\s/g, '').toUpperCase();
 }
 
 function askNvidia(): Promise<string[]> {

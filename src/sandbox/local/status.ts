@@ -59,15 +59,18 @@ export function wireStatus(error: StatusError): WireStatus {
   };
 }
 
-/** Names the status of whatever a tool threw. A fault of ours becomes INTERNAL. */
+/** Names the status of whatever a tool threw. What we cannot explain becomes INTERNAL. */
 export function toStatusError(error: unknown): StatusError {
   if (error instanceof StatusError) return error;
-  if (error instanceof SandboxError && error.code === 'NOT_FOUND')
-    return new StatusError('NOT_FOUND', error.message, { cause: error });
-  if (error instanceof SandboxError || error instanceof ConfigError) {
-    const status = error.isRetryable ? 'UNAVAILABLE' : 'FAILED_PRECONDITION';
-    return new StatusError(status, error.message, { cause: error, reason: error.code });
-  }
   const message = error instanceof Error ? error.message : String(error);
-  return new StatusError('INTERNAL', message, { cause: error });
+  if (!(error instanceof SandboxError || error instanceof ConfigError))
+    return new StatusError('INTERNAL', message, { cause: error });
+  return new StatusError(statusOf(error), message, { reason: error.code, cause: error });
+}
+
+function statusOf({ code, isRetryable }: SandboxError | ConfigError): StatusName {
+  if (code === 'NOT_FOUND' || code === 'SESSION_LOST' || code === 'RUNTIME_LOST')
+    return 'NOT_FOUND';
+  if (code === 'UNKNOWN') return 'INTERNAL';
+  return isRetryable ? 'UNAVAILABLE' : 'FAILED_PRECONDITION';
 }

@@ -179,8 +179,9 @@ export type ToolOutput<Name extends ToolName> = z.output<(typeof schemas)[Name][
 export type ExecuteCodeResult = ToolOutput<'execute_code'>;
 
 /**
- * For `tools/list`. Left out: the dialect's name, which some clients' validators do not know, and
- * the ban on further fields, which would make new ones a fault.
+ * For `tools/list`. Left out: the dialect's name, which some clients' validators do not know; the ban on further
+ * fields, which would make new ones a fault; and that an output's fields are required, because clients hold
+ * `{"error": …}` of a failed call against the same schema.
  */
 export function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): Record<string, unknown> {
   const json = z.toJSONSchema(schema, {
@@ -188,6 +189,7 @@ export function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): Record<st
     target: 'draft-7',
     override: ({ jsonSchema: part }) => {
       delete part.additionalProperties;
+      if (io === 'output') delete part.required;
     },
   });
   delete json.$schema;
