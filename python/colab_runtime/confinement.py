@@ -21,6 +21,12 @@ ACCESS_REFER = 1 << 13
 SCOPE_ABSTRACT_UNIX_SOCKET = 1 << 0
 SCOPE_SIGNAL = 1 << 1
 
+# They pass the kernel's questions about other processes by: CAP_SYS_PTRACE, CAP_SYS_ADMIN, CAP_PERFMON (since Linux 6.12
+# enough to read an environment), CAP_BPF; and, for the memory behind all of them, CAP_SYS_MODULE and CAP_SYS_RAWIO.
+SPYING_CAPABILITIES = (19, 21, 38, 39, 16, 17)
+PR_CAPBSET_DROP = 24
+CAPABILITY_VERSION_3 = 0x20080522
+
 _libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
 
@@ -48,23 +54,53 @@ def landlock_version():
 
 def hide_outside_processes():
     """
-    Puts this process and its descendants into a Landlock domain of their own, and says whether that worked.
+    Keeps this process and its descendants from looking into processes outside, as far as this system can, and says
+    whether that worked, by trying: the parent, which stays outside, must be out of reach.
 
-    The files it may use stay as they are. What the domain is for is a side effect that also binds root: a
-    process inside cannot trace one outside, and the kernel asks the same question before it shows
-    /proc/<pid>/environ, mem or maps. From ABI 6 on it cannot signal one outside either.
+    The files it may use stay as they are. A Landlock domain is for that too, but what matters here is a side effect
+    that also binds root: a process inside cannot trace one outside, and the kernel asks the same question before it
+    shows /proc/<pid>/environ, mem or maps. From ABI 6 on it cannot signal one outside either.
     """
+    _drop_capabilities()
+    _prctl(PR_SET_NO_NEW_PRIVS, 1)
     version = landlock_version()
-    if version == 0:
-        return False
-    ruleset = _scoped_ruleset() if version >= 6 else _harmless_ruleset(version)
-    if ruleset < 0:
-        return False
+    if version > 0:
+        _enter_domain(_scoped_ruleset() if version >= 6 else _harmless_ruleset(version))
+    return not _can_read(f"/proc/{os.getppid()}/environ")
+
+
+def _can_read(path):
+    if _libc is None:
+        return True
     try:
-        return (
-            _prctl(PR_SET_NO_NEW_PRIVS, 1) and _libc.syscall(LANDLOCK_RESTRICT_SELF, ruleset, 0) == 0
-        )
-    finally:
+        with open(path, "rb") as file:
+            file.read(1)
+        return True
+    except OSError:
+        return False
+
+
+def _drop_capabilities():
+    """Root loses the capabilities to spy, for good; others have none."""
+    if _libc is None:
+        return
+    for capability in SPYING_CAPABILITIES:
+        _prctl(PR_CAPBSET_DROP, capability)
+    header = struct.pack("=Ii", CAPABILITY_VERSION_3, 0)
+    # Effective, permitted and inheritable: three words for the lower 32 capabilities, then three for the upper.
+    words = ctypes.create_string_buffer(24)
+    if _libc.capget(header, words) != 0:
+        return
+    kept = list(struct.unpack("=6I", words.raw))
+    for capability in SPYING_CAPABILITIES:
+        for kind in range(3):
+            kept[capability // 32 * 3 + kind] &= ~(1 << capability % 32)
+    _libc.capset(header, struct.pack("=6I", *kept))
+
+
+def _enter_domain(ruleset):
+    if ruleset >= 0:
+        _libc.syscall(LANDLOCK_RESTRICT_SELF, ruleset, 0)
         os.close(ruleset)
 
 

@@ -124,6 +124,8 @@ export function bubblewrapArgv(mounts: Mounts, allowNetwork: boolean): string[] 
     ...['--bind', outside.run, inside.run],
     ...['--bind', outside.content, inside.content],
     ...readOnly.flatMap((path) => ['--ro-bind-try', path, path]),
+    // What is not mounted from outside is a writable file system of bubblewrap's own.
+    ...['--remount-ro', '/'],
     ...['--chdir', inside.content],
     '--',
   ];
