@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { ConfigError } from './errors.js';
+import { logLevels } from './logger.js';
+import type { LogLevel } from './logger.js';
 
 /** What a solver may be told; everything has a default. Times are in milliseconds. */
 export interface ConfigOptions {
@@ -30,8 +32,6 @@ export interface ConfigOptions {
   /** Default `process.env`. */
   env?: NodeJS.ProcessEnv;
 }
-
-export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';
 
 export type ModelConfig =
   | { kind: 'gemini'; id: string; apiKey: string; baseUrl?: string }
@@ -93,7 +93,7 @@ const OptionsSchema = z.object({
     .default(DEFAULT_EXECUTION_TIMEOUT_MS),
   isolation: z.enum(['auto', 'required', 'none']).default('auto'),
   allowNetwork: z.boolean().default(false),
-  logLevel: z.enum(['silent', 'error', 'warn', 'info', 'debug']).default('warn'),
+  logLevel: z.enum(logLevels).default('warn'),
 });
 type CheckedOptions = z.infer<typeof OptionsSchema>;
 

@@ -11,7 +11,6 @@ export type {
   ModelRequest,
   ModelResponse,
 } from './agent/model.js';
-export type { LogLevel } from './config.js';
 export {
   ColabSolverError,
   ConfigError,
@@ -20,6 +19,7 @@ export {
   SandboxError,
 } from './errors.js';
 export type { ConfigErrorCode, ModelErrorCode, SandboxErrorCode } from './errors.js';
+export type { LogLevel } from './logger.js';
 export type { Content } from './parts/content.js';
 export type {
   CodeExecutionResult,

@@ -9,6 +9,8 @@ import { solveStream } from './agent/solve.js';
 import type { SolveOptions, Workshop } from './agent/solve.js';
 import { resolveModelConfig, resolveRunConfig, resolveSandboxConfig } from './config.js';
 import type { ConfigOptions, ModelConfig, SandboxConfig } from './config.js';
+import { createLogger, createScrubber } from './logger.js';
+import type { Logger, LogLevel } from './logger.js';
 import type { Part } from './parts/part.js';
 import { connectColab } from './sandbox/colab/colab-sandbox.js';
 import { signIn } from './sandbox/colab/sign-in.js';
@@ -49,18 +51,20 @@ export interface Solver extends AsyncDisposable {
 export async function createSolver(options: SolverOptions = {}): Promise<Solver> {
   const { model, sandbox, functions = [], maxSessions = 4, onNotice, ...rest } = options;
   const limits = resolveRunConfig(rest);
+  const logger = runLogger(limits.logLevel, rest);
   const table = functionTable(functions);
   const place =
     typeof sandbox === 'object'
       ? givenPlace(sandbox)
       : openedPlace(resolveSandboxConfig({ ...rest, ...(sandbox !== undefined && { sandbox }) }), {
+          logger,
           ...(onNotice !== undefined && { onNotice }),
         });
   const chosenModel =
     typeof model === 'object'
       ? model
       : await openModel(resolveModelConfig({ ...rest, ...(model !== undefined && { model }) }));
-  return solverIn(place, { model: chosenModel, functions: table, limits }, maxSessions);
+  return solverIn(place, { model: chosenModel, functions: table, limits, logger }, maxSessions);
 }
 
 /** One prompt with everything opened before and closed after it. */
@@ -77,6 +81,7 @@ export async function solve(
 }
 
 export interface OpenHooks {
+  logger?: Logger;
   onNotice?: (text: string) => void;
   signal?: AbortSignal;
 }
@@ -92,6 +97,15 @@ function openModel(config: ModelConfig): Promise<Model> | Model {
   if (config.kind === 'replay') return createReplayModel(config.path);
   const { id, apiKey, baseUrl } = config;
   return createGeminiModel({ model: id, apiKey, ...(baseUrl !== undefined && { baseUrl }) });
+}
+
+/** Every secret we are told is known to the log, so that it takes it out wherever it turns up. */
+function runLogger(level: LogLevel, { apiKey, env = process.env }: ConfigOptions): Logger {
+  const secrets = [
+    apiKey,
+    ...['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'COLAB_ACCESS_TOKEN'].map((name) => env[name]),
+  ];
+  return createLogger({ level, scrubber: createScrubber(secrets) });
 }
 
 /** Where a solver's sessions come from. */
@@ -129,7 +143,7 @@ function openedPlace(config: SandboxConfig, hooks: OpenHooks): Place {
 
 function solverIn(
   place: Place,
-  tools: Pick<Workshop, 'model' | 'functions' | 'limits'>,
+  tools: Pick<Workshop, 'model' | 'functions' | 'limits' | 'logger'>,
   maxSessions: number,
 ): Solver {
   let opened: Promise<{ sandbox: Sandbox; pool: SessionPool }> | undefined;

@@ -1,12 +1,14 @@
 import { linkSignal } from '../abort.js';
 import type { RunConfig } from '../config.js';
 import { ConfigError } from '../errors.js';
+import type { Logger } from '../logger.js';
 import { textOf } from '../parts/content.js';
 import type { Part } from '../parts/part.js';
 import { attachFiles } from './attached-file.js';
 import type { FunctionTable } from './caller-function.js';
 import type { RunEvent, SolveResult } from './events.js';
 import { run } from './loop.js';
+import { logEvent } from './run-log.js';
 import type { Model } from './model.js';
 import type { SandboxFacts } from './request.js';
 import { RunSession } from './run-session.js';
@@ -18,6 +20,7 @@ export interface Workshop {
   functions: FunctionTable;
   facts: Omit<SandboxFacts, 'files'>;
   limits: RunConfig;
+  logger: Logger;
   lease(signal: AbortSignal): Promise<SessionLease>;
   /** Whether a session is opened while the model still writes its first response. */
   opensEarly: boolean;
@@ -37,8 +40,26 @@ export interface SolveOptions {
 /** One prompt from the files on this machine to the files of the result, event by event. */
 export async function* solveStream(
   workshop: Workshop,
-  promptInput: string | readonly Part[],
+  prompt: string | readonly Part[],
   options: SolveOptions = {},
+): AsyncGenerator<RunEvent, SolveResult, undefined> {
+  const events = solveEvents(workshop, prompt, options);
+  try {
+    for (;;) {
+      const next = await events.next();
+      if (next.done === true) return next.value;
+      logEvent(workshop.logger, next.value);
+      yield next.value;
+    }
+  } finally {
+    await events.return(undefined as never);
+  }
+}
+
+async function* solveEvents(
+  workshop: Workshop,
+  promptInput: string | readonly Part[],
+  options: SolveOptions,
 ): AsyncGenerator<RunEvent, SolveResult, undefined> {
   const startedAt = performance.now();
   const prompt = typeof promptInput === 'string' ? [{ text: promptInput }] : promptInput;

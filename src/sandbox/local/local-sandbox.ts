@@ -1,3 +1,4 @@
+import type { Logger } from '../../logger.js';
 import { connectColab } from '../colab/colab-sandbox.js';
 import { fixedToken } from '../colab/sign-in.js';
 import type { Sandbox } from '../sandbox.js';
@@ -9,6 +10,7 @@ import type { JupyterRuntime, RuntimeOptions } from './runtime.js';
 export interface LocalSandboxOptions extends Pick<RuntimeOptions, 'isolation' | 'allowNetwork'> {
   /** Where the interpreter and the cache folder are looked for; never handed to a kernel. */
   env: NodeJS.ProcessEnv;
+  logger?: Logger;
   onNotice?: (text: string) => void;
   signal?: AbortSignal;
 }
@@ -18,7 +20,7 @@ export interface LocalSandboxOptions extends Pick<RuntimeOptions, 'isolation' | 
  * @throws {ConfigError} without a usable Python or, where required, isolation; {@link SandboxError} when it cannot start.
  */
 export async function openLocalSandbox(options: LocalSandboxOptions): Promise<Sandbox> {
-  const { env, isolation, allowNetwork, onNotice, signal } = options;
+  const { env, isolation, allowNetwork, logger, onNotice, signal } = options;
   const withSignal = signal === undefined ? {} : { signal };
   const pythonPath = await ensurePythonEnvironment({
     env,
@@ -30,7 +32,7 @@ export async function openLocalSandbox(options: LocalSandboxOptions): Promise<Sa
     if (isolation === 'auto') warnOnce(runtime, onNotice);
     return runtime;
   };
-  const server = await startColabServer({ startRuntime });
+  const server = await startColabServer({ startRuntime, ...(logger !== undefined && { logger }) });
   try {
     const sandbox = await connectColab({
       url: server.url,
