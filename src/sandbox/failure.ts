@@ -334,9 +334,12 @@ function isNetworkError(raw: unknown): raw is Error {
   );
 }
 
+/** Node's and undici's names of what went wrong with a connection. */
+const SYSTEM_CODE = /^(ECONN\w+|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_\w+|EHOST\w+|ENET\w+|UND_ERR_\w+)$/;
+
 function networkCode(raw: unknown): string | undefined {
   if (!(raw instanceof Error)) return undefined;
-  if ('code' in raw && typeof raw.code === 'string') return raw.code;
+  if ('code' in raw && typeof raw.code === 'string' && SYSTEM_CODE.test(raw.code)) return raw.code;
   if (raw instanceof AggregateError) return networkCode(raw.errors[0]);
   return networkCode(raw.cause);
 }

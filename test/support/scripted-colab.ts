@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 
 /** One tools/call on the wire, to be answered by hand. */
 export interface ToolCall {
+  id: string | number | undefined;
   tool: string;
   args: Record<string, unknown>;
   headers: IncomingMessage['headers'];
@@ -235,6 +236,7 @@ function wireCall(
   };
   return {
     ...about,
+    id: message.id,
     begin,
     progress(text, stream) {
       const params = {

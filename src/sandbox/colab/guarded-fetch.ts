@@ -66,6 +66,12 @@ function withoutTimeLimits(request: GuardedRequest): RequestInit {
 }
 
 /** Credentials travel over https, or stay on this machine. */
+export function isSafe(url: URL): boolean {
+  const isLoopback = ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname);
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback);
+}
+
+/** @throws {ConfigError} */
 export function requireSafeUrl(value: string, what: string): URL {
   if (!URL.canParse(value)) {
     throw new ConfigError(
@@ -74,8 +80,7 @@ export function requireSafeUrl(value: string, what: string): URL {
     );
   }
   const url = new URL(value);
-  const isLoopback = ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname);
-  if (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback)) return url;
+  if (isSafe(url)) return url;
   throw new ConfigError(
     'BAD_URL',
     `${what} must be https, but is ${url.protocol}//${url.host}. http is allowed for this machine only.`,

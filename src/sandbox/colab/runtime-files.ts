@@ -8,7 +8,7 @@ import type { SandboxFile } from '../sandbox.js';
 import { toSandboxError } from '../sandbox-errors.js';
 import { callSafely } from './call-safely.js';
 import type { GuardedRequest } from './guarded-fetch.js';
-import { guardedFetch, requireSafeUrl } from './guarded-fetch.js';
+import { guardedFetch, isSafe } from './guarded-fetch.js';
 import type { McpConnection } from './mcp-connection.js';
 import type { ConnectionInfo } from './tool-results.js';
 import { RuntimeSchema } from './tool-results.js';
@@ -187,8 +187,14 @@ function fetchFrom(
   request: GuardedRequest,
   signal: AbortSignal | undefined,
 ): Promise<Response> {
-  const base = requireSafeUrl(info.url, "The runtime's address");
-  const url = new URL(`${base.href.replace(/\/$/, '')}/${target}`);
+  const address = info.url.replace(/\/$/, '');
+  if (!URL.canParse(address) || !isSafe(new URL(address))) {
+    throw new SandboxError(
+      'NOT_COLAB',
+      `get_runtime names ${address} for a runtime's files, which is no https address. Check that the server is Colab's.`,
+    );
+  }
+  const url = new URL(`${address}/${target}`);
   const headers = { ...request.headers, 'x-colab-runtime-proxy-token': info.token };
   return guardedFetch(url, { ...request, headers, signal });
 }

@@ -1,5 +1,6 @@
 import { GoogleAuth } from 'google-auth-library';
 import { SandboxError } from '../../errors.js';
+import { readFailure } from '../failure.js';
 
 /** Where the access token of each request comes from. */
 export interface SignIn {
@@ -26,7 +27,7 @@ export function applicationDefaultCredentials(): SignIn {
         const token = await auth.getAccessToken();
         if (typeof token === 'string' && token !== '') return token;
       } catch (cause) {
-        throw signedOut(cause);
+        throw readFailure(cause).status === 'NETWORK' ? cause : signedOut(cause);
       }
       throw signedOut();
     },
@@ -38,7 +39,7 @@ export function applicationDefaultCredentials(): SignIn {
       try {
         return (await auth.getClient()).quotaProjectId;
       } catch (cause) {
-        throw signedOut(cause);
+        throw readFailure(cause).status === 'NETWORK' ? cause : signedOut(cause);
       }
     },
   };
