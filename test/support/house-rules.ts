@@ -52,7 +52,7 @@ export const rooms: readonly Room[] = [
   },
 ];
 
-/** Where each package may be named, under `src/`. */
+/** Where each package may be named, under `src/`; p-queue comes with the first that needs it. */
 export const vendorPlaces: Readonly<Record<string, readonly string[]>> = {
   '@google/genai': ['agent/gemini-model.ts', 'parts/genai.ts'],
   '@modelcontextprotocol/sdk': ['sandbox/colab/', 'sandbox/local/'],
@@ -109,7 +109,7 @@ export function emptilyNamed(paths: Iterable<string>): string[] {
 /** Lines with a path of one machine or the address of a registry. */
 export function machineTraces(files: SourceFiles): string[] {
   const trace =
-    /(?<![\w.$}-])\/(?:work|root|farm)\/[\w.]|\/(?:home|Users)\/(?!user\b|you\b)[a-z][\w-]*\/|registry\.npmjs|registry\.yarnpkg|pypi\.org|pythonhosted\.org/;
+    /(?<![\w.$}-])\/(?:work|root|farm)\/[\w.]|\/(?:home|Users)\/(?!user\b|you\b|[a-z]\b)[a-z][\w-]*\/|registry\.npmjs|registry\.yarnpkg|pypi\.org|pythonhosted\.org/;
   return [...files].flatMap(([path, text]) =>
     text
       .split('\n')
