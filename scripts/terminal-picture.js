@@ -12,7 +12,10 @@ const PLAIN = { color: '#c9d1d9', bold: false, dim: false, italic: false };
 
 const lines = readFileSync(0, 'utf8').trimEnd().split('\n');
 const rows = lines.map(spansOf);
-const columns = Math.max(80, ...rows.map((spans) => spans.reduce((sum, span) => sum + span.text.length, 0)));
+const columns = Math.max(
+  80,
+  ...rows.map((spans) => spans.reduce((sum, span) => sum + span.text.length, 0)),
+);
 const width = Math.ceil(columns * CELL.width + 2 * PADDING);
 const height = Math.ceil(rows.length * CELL.height + 2 * PADDING);
 
