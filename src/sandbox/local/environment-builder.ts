@@ -56,8 +56,9 @@ export async function buildEnvironment(options: BuildOptions): Promise<void> {
     last = EventSchema.parse(JSON.parse(line));
     if (last.event === 'progress') onProgress(last.text);
   });
+  let ending: unknown[];
   try {
-    await once(builder, 'close');
+    ending = await once(builder, 'close');
   } catch (cause) {
     throw new SandboxError('PYTHON_SETUP_FAILED', failureText(folder, String(cause)), { cause });
   } finally {
@@ -66,7 +67,9 @@ export async function buildEnvironment(options: BuildOptions): Promise<void> {
   }
   if (last?.event === 'done') return;
   signal?.throwIfAborted();
-  throw toError(folder, last?.event === 'failed' ? last : { isDiskFull: false, text: stderr });
+  const [status, killedBy] = ending as [number | null, string | null];
+  const text = `The builder ended with ${killedBy ?? `status ${status ?? 0}`}. ${stderr}`;
+  throw toError(folder, last?.event === 'failed' ? last : { isDiskFull: false, text });
 }
 
 function toError(folder: string, failure: { isDiskFull: boolean; text: string }): SandboxError {

@@ -22,7 +22,7 @@ export class JupyterApi implements Disposable {
 
   /** @throws {SandboxError} `RUNTIME_LOST` where nobody answers, `UNKNOWN` for a status of 400 and more but 404. */
   async call(
-    method: 'GET' | 'POST' | 'DELETE',
+    method: 'GET' | 'POST' | 'PUT' | 'DELETE',
     path: string,
     options: { body?: unknown; signal?: AbortSignal } = {},
   ): Promise<ApiResponse> {
