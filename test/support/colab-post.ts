@@ -107,7 +107,7 @@ export async function startCall(
 export class StreamedCall {
   readonly response: IncomingMessage;
   readonly progress: NonNullable<Message['params']>[] = [];
-  #text = '';
+  #pieces: string[] = [];
   #final: Message | undefined;
   #hasEnded = false;
   #onChange: (() => void) | undefined;
@@ -151,10 +151,13 @@ export class StreamedCall {
   }
 
   #read(text: string): void {
-    this.#text += text;
     const isStream = this.response.headers['content-type'] === 'text/event-stream';
-    const parts = isStream ? this.#text.split('\n\n') : [this.#text];
-    this.#text = parts.pop() ?? '';
+    this.#pieces.push(text);
+    // A large message comes in many pieces; looking through all of them each time would take long.
+    if (isStream && !this.#pieces.slice(-2).join('').includes('\n\n')) return;
+    const whole = this.#pieces.join('');
+    const parts = isStream ? whole.split('\n\n') : [whole];
+    this.#pieces = [parts.pop() ?? ''];
     for (const part of parts) {
       const data = /^data: (.*)$/m.exec(part)?.[1];
       if (data !== undefined) this.#take(JSON.parse(data) as Message);

@@ -12,7 +12,7 @@ type Stream = OutputChunk['stream'];
 /** The longest text of one piece, in UTF-16 units; also the longest that {@link OutputLog.read} gives at once. */
 export const PIECE_LENGTH = 32_768;
 /** Bounds memory where a script alternates between its streams, so that no two writes can be joined. */
-const MAX_PIECES = 16_384;
+const MAX_PIECES = 8_192;
 
 /**
  * What a script has printed, in the order in which it appeared, with the tail of each stream kept.

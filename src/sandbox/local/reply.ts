@@ -57,10 +57,16 @@ export class Reply implements Disposable {
   async finish(message: object): Promise<boolean> {
     clearInterval(this.#keepAlive);
     if (!this.#isWritable) return false;
+    const { socket } = this.#response;
+    let isDelivered = false;
+    // `writableFinished` will not do: it is true as well where the connection broke off.
+    this.#response.prependOnceListener('finish', () => {
+      isDelivered = socket?.destroyed === false;
+    });
     const closed = once(this.#response, 'close');
     this.#response.end(this.#frame(message));
     await closed.catch(() => undefined);
-    return this.#response.writableFinished;
+    return isDelivered;
   }
 
   [Symbol.dispose](): void {

@@ -5,6 +5,7 @@ import {
   callTool,
   cancel,
   initialize,
+  post,
   serverNoticed,
   startCall,
   type StreamedCall,
@@ -288,11 +289,46 @@ describe('an execution id', () => {
     expect(runtime.ran).toEqual(['code']);
   });
 
+  it('keeps a result whose client vanished while it was being sent', async () => {
+    const outputBytes = 10_000_000;
+    await restart({ outputBytes });
+    const finished = defer<undefined>();
+    runtime.scripts['code'] = async (run) => {
+      await run.print('x'.repeat(outputBytes));
+      finished.resolve(undefined);
+      return undefined;
+    };
+    const first = await execute('code', 'e1', { wantsProgress: false });
+    first.response.pause();
+    await finished.promise;
+    await serverNoticed(server);
+    first.cut();
+    await serverNoticed(server);
+    const { structuredContent } = await (
+      await execute('code', 'e1', { wantsProgress: false })
+    ).result();
+    expect((structuredContent['stdout'] as string).length).toBe(outputBytes);
+    expect(runtime.ran).toEqual(['code']);
+  });
+
   it('runs the code again once the result was delivered', async () => {
     await (await execute('code', 'e1')).result();
     await serverNoticed(server);
     const { structuredContent } = await (await execute('code', 'e1')).result();
     expect(structuredContent['executionCount']).toBe(2);
+    expect(runtime.ran).toEqual(['code', 'code']);
+  });
+
+  it('is free again too where the client keeps its connection or takes JSON only', async () => {
+    for (const accept of ['text/event-stream', 'application/json']) {
+      const params = {
+        name: 'execute_code',
+        arguments: { code: 'code', session: SESSION, executionId: 'e1' },
+      };
+      const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params };
+      expect(await (await post(server, body, { accept })).text()).toContain('"executionId":"e1"');
+      await serverNoticed(server);
+    }
     expect(runtime.ran).toEqual(['code', 'code']);
   });
 
