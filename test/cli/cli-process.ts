@@ -7,13 +7,14 @@ import { promisify } from 'node:util';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const MAIN = `${root}/src/cli/main.ts`;
 /** What a person's shell may hold and a test must not depend on. */
-const UNWANTED = /^(GEMINI_|GOOGLE_|COLAB_|NO_COLOR$|FORCE_COLOR$|CI$)/;
+const UNWANTED = /^(GEMINI_|GOOGLE_|COLAB_(?!SOLVER_PYTHON)|NO_COLOR$|FORCE_COLOR$)/;
 
 export interface CliOptions {
   env?: Record<string, string>;
   /** Standard input; default empty. */
   input?: string | Uint8Array;
-  cwd?: string;
+  /** Standard output and standard error are one terminal of this many columns; its output comes as `stdout`. */
+  terminal?: { columns: number };
 }
 
 export interface CliEnd {
@@ -24,18 +25,18 @@ export interface CliEnd {
 }
 
 /** The real command line as a process of its own. */
-export class CliProcess {
+export class CliProcess implements AsyncDisposable {
   readonly child: ChildProcessWithoutNullStreams;
   readonly ended: Promise<CliEnd>;
   stdout = '';
   stderr = '';
   #onOutput: () => void = () => undefined;
 
-  constructor(args: readonly string[], { env = {}, input = '', cwd = root }: CliOptions = {}) {
-    this.child = spawn(process.execPath, ['--import', 'tsx', MAIN, ...args], {
-      cwd,
-      env: { ...cleanEnvironment(), ...env },
-    });
+  constructor(args: readonly string[], { env = {}, input = '', terminal }: CliOptions = {}) {
+    const command = [process.execPath, '--import', 'tsx', MAIN, ...args];
+    const [program = '', ...rest] =
+      terminal === undefined ? command : inTerminal(command, terminal);
+    this.child = spawn(program, rest, { cwd: root, env: { ...cleanEnvironment(), ...env } });
     for (const name of ['stdout', 'stderr'] as const) {
       this.child[name].setEncoding('utf8').on('data', (text: string) => {
         this[name] += text;
@@ -70,13 +71,36 @@ export class CliProcess {
     return Promise.race([matched, ended]);
   }
 
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.child.exitCode === null && this.child.signalCode === null) this.kill('SIGKILL');
+    await this.ended;
+  }
+
   kill(signal: NodeJS.Signals): void {
     this.child.kill(signal);
   }
 }
 
-export function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliEnd> {
-  return new CliProcess(args, options).ended;
+/** Python is needed anyway, and its standard library can open a terminal; Node's cannot. */
+const OPEN_TERMINAL = `
+import fcntl, os, pty, struct, sys, termios
+pid, terminal = pty.fork()
+if pid == 0:
+    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 50, int(sys.argv[1]), 0, 0))
+    os.execvp(sys.argv[2], sys.argv[2:])
+while True:
+    try:
+        data = os.read(terminal, 65536)
+    except OSError:
+        break
+    if not data:
+        break
+    os.write(1, data)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+`;
+
+function inTerminal(command: readonly string[], { columns }: { columns: number }): string[] {
+  return ['python3', '-c', OPEN_TERMINAL, String(columns), ...command];
 }
 
 function cleanEnvironment(): NodeJS.ProcessEnv {

@@ -62,8 +62,12 @@ export class Screen implements Disposable {
 
   /** Cells a line may take; read anew each time, as a terminal can be resized. */
   get columns(): number {
-    const columns = this.#log.columns ?? DEFAULT_COLUMNS;
-    return Math.min(MAX_COLUMNS, Math.max(MIN_COLUMNS, columns - 1));
+    return Math.min(MAX_COLUMNS, Math.max(MIN_COLUMNS, this.#terminalColumns - 1));
+  }
+
+  /** A terminal that does not know its width says 0. */
+  get #terminalColumns(): number {
+    return this.#log.columns || DEFAULT_COLUMNS;
   }
 
   /** Prints a whole line. */
@@ -147,8 +151,7 @@ export class Screen implements Disposable {
   #draw(): void {
     if (this.#status === undefined || this.#isFlowing) return;
     const frame = FRAMES[this.#frame % FRAMES.length] ?? '';
-    const columns = Math.max(1, (this.#log.columns ?? DEFAULT_COLUMNS) - 1);
-    const line = fitWidth(this.#status(frame), columns);
+    const line = fitWidth(this.#status(frame), this.#terminalColumns - 1);
     this.#log.write(`${ERASE}${this.paint(line, 'dim')}\r`);
     this.#isDrawn = true;
   }
