@@ -1,3 +1,4 @@
+import PQueue from 'p-queue';
 import { ConfigError } from '../errors.js';
 import { LentSession } from './lent-session.js';
 import type { Sandbox, Session } from './sandbox.js';
@@ -44,7 +45,7 @@ export class SessionPool implements AsyncDisposable {
   readonly #waiters: Waiter[] = [];
   readonly #members = new Set<Member>();
   /** Opening, resetting, deleting: what goes on in the background. */
-  readonly #chores = new Set<Promise<void>>();
+  readonly #chores = new PQueue();
   readonly #stop = new AbortController();
   #opening = 0;
   #resetting = 0;
@@ -85,7 +86,7 @@ export class SessionPool implements AsyncDisposable {
   async #close(): Promise<void> {
     this.#stop.abort(closedError('The session pool'));
     for (const waiter of this.#waiters.splice(0)) waiter.fail(closedError('The session pool'));
-    await Promise.all(this.#chores);
+    await this.#chores.onIdle();
     const closed = await Promise.allSettled(
       [...this.#members].map(({ session }) => session.close()),
     );
@@ -134,7 +135,7 @@ export class SessionPool implements AsyncDisposable {
   }
 
   #takeBack(member: Member, keep: boolean): void {
-    this.#do(keep && member.canReset ? this.#reset(member) : this.#replace(member));
+    this.#do(() => (keep && member.canReset ? this.#reset(member) : this.#replace(member)));
   }
 
   async #reset(member: Member): Promise<void> {
@@ -177,7 +178,7 @@ export class SessionPool implements AsyncDisposable {
     );
     const room = this.#size - this.#members.size - this.#opening;
     for (let open = Math.min(wanted - this.#opening, room); open > 0; open--)
-      this.#do(this.#open());
+      this.#do(() => this.#open());
   }
 
   async #open(): Promise<void> {
@@ -206,8 +207,8 @@ export class SessionPool implements AsyncDisposable {
     }
   }
 
-  #do(chore: Promise<void>): void {
-    this.#chores.add(chore);
-    void chore.finally(() => this.#chores.delete(chore));
+  /** Chores do not fail; what goes wrong in one is told to whoever waits for its outcome. */
+  #do(chore: () => Promise<void>): void {
+    void this.#chores.add(chore);
   }
 }

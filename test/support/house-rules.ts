@@ -52,7 +52,7 @@ export const rooms: readonly Room[] = [
   },
 ];
 
-/** Where each package may be named, under `src/`; p-queue comes with the first that needs it. */
+/** Where each package may be named, under `src/`. */
 export const vendorPlaces: Readonly<Record<string, readonly string[]>> = {
   '@google/genai': ['agent/gemini-model.ts', 'parts/genai.ts'],
   '@modelcontextprotocol/sdk': ['sandbox/colab/', 'sandbox/local/'],
