@@ -1,5 +1,6 @@
 import { printable } from './render/printable.js';
 import { Screen } from './render/screen.js';
+import { wrapText } from './render/text-flow.js';
 import type { Check } from './checks/check.js';
 import { checkColab } from './checks/colab-check.js';
 import { checkGemini } from './checks/gemini-checks.js';
@@ -20,6 +21,10 @@ const MARKS = {
   skipped: { text: '–', style: 'yellow' },
 } as const;
 const NAME_COLUMNS = 16;
+const MARGIN = ' '.repeat(NAME_COLUMNS + 3);
+const READY =
+  'Scripts can run on this machine. With a Gemini key: colab-solver solve "How many primes are below one million?"';
+const NOT_READY = 'Scripts cannot run on this machine yet; do what is said at ✗ first.';
 
 /** Checks everything at once and reports in a fixed order. */
 export async function doctorCommand(
@@ -46,16 +51,15 @@ export async function doctorCommand(
 function show(checks: readonly Check[], isReady: boolean, screen: Screen): void {
   for (const { name, state, found, remedy } of checks) {
     const mark = MARKS[state];
-    const label = name.padEnd(NAME_COLUMNS);
-    screen.resultLine(`${screen.paint(mark.text, mark.style)} ${label} ${printable(found)}`);
-    if (remedy !== undefined) {
-      screen.resultLine(`  ${' '.repeat(NAME_COLUMNS)} ${screen.paint(`→ ${remedy}`, 'dim')}`);
+    const head = `${screen.paint(mark.text, mark.style)} ${name.padEnd(NAME_COLUMNS)} `;
+    const columns = screen.columns - MARGIN.length;
+    const rows = wrapText(printable(found), columns);
+    const advice = remedy === undefined ? [] : wrapText(`→ ${remedy}`, columns);
+    for (const [index, row] of rows.entries()) {
+      screen.resultLine(`${index === 0 ? head : MARGIN}${row}`);
     }
+    for (const row of advice) screen.resultLine(`${MARGIN}${screen.paint(row, 'dim')}`);
   }
   screen.resultLine('');
-  screen.resultLine(
-    isReady
-      ? 'Scripts can run on this machine. Try: colab-solver solve "How many primes are below one million?"'
-      : 'Scripts cannot run on this machine yet; do what is said at ✗ first.',
-  );
+  for (const row of wrapText(isReady ? READY : NOT_READY, screen.columns)) screen.resultLine(row);
 }

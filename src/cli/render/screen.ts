@@ -1,7 +1,7 @@
 import { fitWidth } from './display-width.js';
 import { createPaint, wantsColor } from './palette.js';
 import type { Paint, Style } from './palette.js';
-import { TextFlow } from './text-flow.js';
+import { TextFlow, wrapText } from './text-flow.js';
 
 /** The part of a writable stream that the screen needs. */
 export interface TerminalStream {
@@ -95,9 +95,9 @@ export class Screen implements Disposable {
 
   /** Prints text broken between words, each row after `margin`. It must be printable. */
   paragraph(text: string, { margin = '', style }: { margin?: string; style?: Style } = {}): void {
-    const flow = new TextFlow(() => this.columns - margin.length);
-    const rows = (flow.write(text) + flow.end()).trimEnd().split('\n');
-    for (const row of rows) this.line(this.paint(`${margin}${row}`, style));
+    for (const row of wrapText(text, this.columns - margin.length)) {
+      this.line(this.paint(`${margin}${row}`, style));
+    }
   }
 
   /** Makes sure that a blank line comes before what follows. */
@@ -118,15 +118,19 @@ export class Screen implements Disposable {
   status(render: (frame: string) => string): void {
     if (!this.isLive) return;
     this.#status = render;
-    this.#timer ??= setInterval(() => {
-      this.#frame += 1;
-      this.#draw();
-    }, FRAME_MS).unref();
+    if (this.#timer === undefined) {
+      process.on('exit', this.#erase);
+      this.#timer = setInterval(() => {
+        this.#frame += 1;
+        this.#draw();
+      }, FRAME_MS).unref();
+    }
     this.#draw();
   }
 
   clearStatus(): void {
     this.#erase();
+    process.off('exit', this.#erase);
     clearInterval(this.#timer);
     this.#timer = undefined;
     this.#status = undefined;
@@ -156,9 +160,10 @@ export class Screen implements Disposable {
     this.#isDrawn = true;
   }
 
-  #erase(): void {
+  /** A field, since it is also called when the process ends with a status line still shown. */
+  readonly #erase = (): void => {
     if (!this.#isDrawn) return;
     this.#log.write(ERASE);
     this.#isDrawn = false;
-  }
+  };
 }

@@ -81,3 +81,9 @@ export class TextFlow {
     return printed;
   }
 }
+
+/** The rows of a whole text, broken between words. */
+export function wrapText(text: string, columns: number): string[] {
+  const flow = new TextFlow(() => columns);
+  return (flow.write(text) + flow.end()).trimEnd().split('\n');
+}
