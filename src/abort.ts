@@ -60,7 +60,7 @@ export interface LinkedSignal extends Disposable {
 }
 
 /** The longest delay `setTimeout` takes; larger values fire at once. */
-const MAX_TIMER_MS = 2_147_483_647;
+export const MAX_TIMER_MS = 2_147_483_647;
 
 export function linkSignal(parent: AbortSignal | undefined, timeoutMs?: number): LinkedSignal {
   const controller = new AbortController();

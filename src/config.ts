@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ConfigError } from './errors.js';
 import { logLevels } from './logger.js';
 import type { LogLevel } from './logger.js';
+import { requireSafeUrl } from './safe-url.js';
 
 /** What a solver may be told; everything has a default. Times are in milliseconds. */
 export interface ConfigOptions {
@@ -146,7 +147,8 @@ function modelConfig(options: CheckedOptions, env: NodeJS.ProcessEnv): ModelConf
     );
   }
   const baseUrl = options.baseUrl ?? (env['GOOGLE_GEMINI_BASE_URL'] || undefined);
-  if (baseUrl !== undefined) checkUrl(baseUrl, 'The Gemini base URL (GOOGLE_GEMINI_BASE_URL)');
+  if (baseUrl !== undefined)
+    requireSafeUrl(baseUrl, 'The Gemini base URL (GOOGLE_GEMINI_BASE_URL)');
   return { kind: 'gemini', id: options.model, apiKey, ...(baseUrl !== undefined && { baseUrl }) };
 }
 
@@ -161,7 +163,7 @@ function sandboxConfig(options: CheckedOptions, env: NodeJS.ProcessEnv): Sandbox
       `sandbox "${options.sandbox}" is not known. Use local, colab, or the URL of a Colab MCP server (https://…/mcp).`,
     );
   }
-  checkUrl(url, 'The Colab MCP URL');
+  requireSafeUrl(url, 'The Colab MCP URL');
   const accessToken = env['COLAB_ACCESS_TOKEN']?.trim() || undefined;
   if (accessToken === undefined && !new URL(url).hostname.endsWith('.googleapis.com')) {
     throw new ConfigError(
@@ -179,24 +181,4 @@ function sandboxConfig(options: CheckedOptions, env: NodeJS.ProcessEnv): Sandbox
     accelerator: options.accelerator ?? 'NONE',
     ...(options.runtime !== undefined && { runtime: options.runtime }),
   };
-}
-
-/** Credentials go over https only; http is for this machine. */
-function checkUrl(value: string, what: string): void {
-  let url: URL;
-  try {
-    url = new URL(value);
-  } catch (cause) {
-    throw new ConfigError(
-      'BAD_URL',
-      `${what} is not a URL: ${value}. Write it as https://host/path.`,
-      { cause },
-    );
-  }
-  const isLoopback = ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname);
-  if (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback)) return;
-  throw new ConfigError(
-    'BAD_URL',
-    `${what} must be https: ${url.protocol}//${url.host} would send a key or token unprotected. http is allowed for this machine only.`,
-  );
 }

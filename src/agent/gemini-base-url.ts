@@ -1,4 +1,5 @@
 import { ConfigError } from '../errors.js';
+import { isLoopbackHost } from '../safe-url.js';
 
 export const GEMINI_BASE_URL = 'https://generativelanguage.googleapis.com';
 
@@ -12,7 +13,7 @@ export function checkBaseUrl(baseUrl: string): string {
   if (url.username !== '' || url.password !== '') throw badUrl('It holds a user name or password.');
   if (url.search !== '' || url.hash !== '') throw badUrl('It holds a query or a fragment.');
   const place = url.origin + url.pathname;
-  if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
+  if (url.protocol === 'http:' && !isLoopbackHost(url.hostname)) {
     throw badUrl(`${place} would get the API key unencrypted; http is for loopback only.`);
   }
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
@@ -22,10 +23,6 @@ export function checkBaseUrl(baseUrl: string): string {
     throw badUrl(`Leave the API version off ${place}; it is added to it.`);
   }
   return place.replace(/\/+$/, '');
-}
-
-function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d+){3}$/.test(hostname);
 }
 
 function badUrl(why: string): ConfigError {

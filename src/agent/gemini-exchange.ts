@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { linkSignal } from '../abort.js';
+import { linkSignal, MAX_TIMER_MS } from '../abort.js';
 import type { LinkedSignal } from '../abort.js';
+import { withoutTimeLimits } from '../patient-fetch.js';
 import { networkError, notGeminiError, streamCutError, systemCode } from './gemini-errors.js';
 import type { GeminiPeer } from './gemini-errors.js';
 
@@ -55,12 +56,8 @@ export class GeminiExchange implements Disposable {
     const { peer, fetch } = this.#options;
     using silence = this.#watchSilence();
     try {
-      return await fetch(input, {
-        ...init,
-        redirect: 'manual',
-        signal: this.#link.signal,
-        ...patience(),
-      });
+      const { signal } = this.#link;
+      return await fetch(input, withoutTimeLimits({ ...init, redirect: 'manual', signal }));
     } catch (error) {
       throw silence.error ?? networkError(error, peer);
     }
@@ -106,9 +103,6 @@ export class GeminiExchange implements Disposable {
   }
 }
 
-/** The longest delay `setTimeout` takes; larger values fire at once. */
-const MAX_TIMER_MS = 2_147_483_647;
-
 /** @throws {ModelError} `NOT_GEMINI`. A gateway's HTML page for a 429 or 5xx is left alone: Google sends such, too. */
 function refuseStrangers(response: Response, peer: GeminiPeer): void {
   const { status } = response;
@@ -135,28 +129,6 @@ function retryAfterMs(header: string | null): number | undefined {
   if (header === null) return undefined;
   const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
   return Number.isNaN(ms) ? undefined : Math.max(0, ms);
-}
-
-interface Dispatcher {
-  dispatch(options: object, handler: unknown): boolean;
-}
-
-const GLOBAL_DISPATCHER = Symbol.for('undici.globalDispatcher.1');
-
-/**
- * Node's fetch gives up after 300 s without headers or without a byte, which a thinking model may well need.
- * The limits are options of the dispatcher alone, so each request gets one that lends the global one without them.
- */
-function patience(): object {
-  new Headers(); // sets up the global dispatcher where nothing has been fetched yet
-  const global = (globalThis as Record<symbol, unknown>)[GLOBAL_DISPATCHER] as
-    Dispatcher | undefined;
-  if (global === undefined) return {};
-  const dispatcher: Dispatcher = {
-    dispatch: (options, handler) =>
-      global.dispatch({ ...options, headersTimeout: 0, bodyTimeout: 0 }, handler),
-  };
-  return { dispatcher };
 }
 
 const FinishSchema = z.looseObject({

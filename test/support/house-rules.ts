@@ -9,7 +9,10 @@ interface Room {
   importsTypesOf?: readonly string[];
 }
 
-const base = ['errors.ts', 'abort.ts', 'retry.ts', 'logger.ts'];
+const base = [
+  ...['errors.ts', 'abort.ts', 'retry.ts', 'logger.ts'],
+  ...['safe-url.ts', 'patient-fetch.ts'],
+];
 const sandboxPort = ['sandbox/sandbox.ts', 'sandbox/execution.ts', 'sandbox/session-pool.ts'];
 /** Only solver.ts and cli/ list these; everything else knows the ports. */
 const implementations = [
@@ -25,6 +28,8 @@ export const rooms: readonly Room[] = [
   { place: 'abort.ts', imports: ['errors.ts'] },
   { place: 'retry.ts', imports: ['errors.ts', 'abort.ts'] },
   { place: 'logger.ts', imports: ['errors.ts', 'abort.ts'] },
+  { place: 'safe-url.ts', imports: ['errors.ts'] },
+  { place: 'patient-fetch.ts', imports: [] },
   { place: 'config.ts', imports: base },
   { place: 'parts/', imports: ['errors.ts'], importsTypesOf: ['sandbox/execution.ts'] },
   { place: 'sandbox/', imports: base },

@@ -7,7 +7,7 @@ import { closedError } from '../sandbox-errors.js';
 import { callSafely } from './call-safely.js';
 import type { SessionPlace } from './colab-session.js';
 import { ColabSession } from './colab-session.js';
-import { requireSafeUrl } from './guarded-fetch.js';
+import { requireSafeUrl } from '../../safe-url.js';
 import { McpConnection } from './mcp-connection.js';
 import { RuntimeFiles } from './runtime-files.js';
 import type { FoundRuntime, RuntimeWish } from './runtimes.js';

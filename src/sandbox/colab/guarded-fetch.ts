@@ -1,4 +1,4 @@
-import { ConfigError } from '../../errors.js';
+import { withoutTimeLimits } from '../../patient-fetch.js';
 import { HttpRefusal } from '../failure.js';
 
 export interface GuardedRequest {
@@ -17,7 +17,9 @@ const MAX_REDIRECTS = 3;
 export async function guardedFetch(url: URL, request: GuardedRequest): Promise<Response> {
   let target = url;
   for (let redirects = 0; ; redirects++) {
-    const response = await fetch(target, { ...withoutTimeLimits(request), redirect: 'manual' });
+    const { method, headers, body: sent = null, signal = null } = request;
+    const init = { method, headers, body: sent, signal, redirect: 'manual' } as const;
+    const response = await fetch(target, withoutTimeLimits(init));
     if (response.ok) return response;
     const next = redirectTarget(response, target);
     const body = await response.text();
@@ -33,56 +35,4 @@ function redirectTarget(response: Response, from: URL): URL | undefined {
   const location = response.headers.get('location');
   if (location === null || (response.status !== 307 && response.status !== 308)) return undefined;
   return URL.canParse(location, from.href) ? new URL(location, from.href) : undefined;
-}
-
-interface Dispatcher {
-  dispatch(options: object, handler: unknown): boolean;
-}
-
-/** Node's fetch gives up after 300 s without headers or data; a script may be silent for longer. */
-const patientDispatcher: Dispatcher = {
-  dispatch(options, handler) {
-    return globalDispatcher().dispatch({ ...options, headersTimeout: 0, bodyTimeout: 0 }, handler);
-  },
-};
-
-function globalDispatcher(): Dispatcher {
-  const known = globalThis as unknown as Record<symbol, Dispatcher | undefined>;
-  const dispatcher =
-    known[Symbol.for('undici.globalDispatcher.1')] ??
-    known[Symbol.for('undici.globalDispatcher.2')];
-  if (dispatcher === undefined) throw new TypeError('fetch has no dispatcher');
-  return dispatcher;
-}
-
-function withoutTimeLimits(request: GuardedRequest): RequestInit {
-  const init: RequestInit & { dispatcher?: unknown } = {
-    method: request.method,
-    headers: request.headers,
-    body: request.body ?? null,
-    signal: request.signal ?? null,
-  };
-  return Object.assign(init, { dispatcher: patientDispatcher });
-}
-
-/** Credentials travel over https, or stay on this machine. */
-export function isSafe(url: URL): boolean {
-  const isLoopback = ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname);
-  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback);
-}
-
-/** @throws {ConfigError} */
-export function requireSafeUrl(value: string, what: string): URL {
-  if (!URL.canParse(value)) {
-    throw new ConfigError(
-      'BAD_URL',
-      `${what} is not a URL: ${value}. Write it as https://host/path.`,
-    );
-  }
-  const url = new URL(value);
-  if (isSafe(url)) return url;
-  throw new ConfigError(
-    'BAD_URL',
-    `${what} must be https, but is ${url.protocol}//${url.host}. http is allowed for this machine only.`,
-  );
 }

@@ -8,7 +8,8 @@ import type { SandboxFile } from '../sandbox.js';
 import { toSandboxError } from '../sandbox-errors.js';
 import { callSafely } from './call-safely.js';
 import type { GuardedRequest } from './guarded-fetch.js';
-import { guardedFetch, isSafe } from './guarded-fetch.js';
+import { isSafeUrl } from '../../safe-url.js';
+import { guardedFetch } from './guarded-fetch.js';
 import type { McpConnection } from './mcp-connection.js';
 import type { ConnectionInfo } from './tool-results.js';
 import { RuntimeSchema } from './tool-results.js';
@@ -188,7 +189,7 @@ function fetchFrom(
   signal: AbortSignal | undefined,
 ): Promise<Response> {
   const address = info.url.replace(/\/$/, '');
-  if (!URL.canParse(address) || !isSafe(new URL(address))) {
+  if (!URL.canParse(address) || !isSafeUrl(new URL(address))) {
     throw new SandboxError(
       'NOT_COLAB',
       `get_runtime names ${address} for a runtime's files, which is no https address. Check that the server is Colab's.`,

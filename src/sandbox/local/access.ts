@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { isLoopbackHost } from '../../safe-url.js';
 
 /** Compares in a time that does not depend on where the two differ. */
 export function isSameSecret(given: string, expected: string): boolean {
@@ -12,8 +13,6 @@ export function hasBearerToken(request: IncomingMessage, token: string): boolean
   return given !== undefined && isSameSecret(given, token);
 }
 
-const LOOPBACK_NAMES: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '[::1]']);
-
 /**
  * False where the request names another host or comes from another site's page: a web page whose name
  * resolves to 127.0.0.1 (DNS rebinding) must not reach us through a visitor's browser.
@@ -24,5 +23,5 @@ export function isLoopbackRequest(request: IncomingMessage): boolean {
 }
 
 function isLoopbackUrl(text: string): boolean {
-  return URL.canParse(text) && LOOPBACK_NAMES.has(new URL(text).hostname);
+  return URL.canParse(text) && isLoopbackHost(new URL(text).hostname);
 }
