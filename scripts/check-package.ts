@@ -97,9 +97,13 @@ function checkTypes(consumer: string): void {
       `void solve(1);`,
     ].join('\n'),
   );
-  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-  const options = '--strict --noEmit --skipLibCheck --target es2023 --module nodenext --types';
-  run(process.execPath, [compiler, ...options.split(' '), '', 'consumer.ts'], consumer);
+  const compilerOptions = {
+    ...{ target: 'ES2023', module: 'NodeNext', lib: ['ES2023', 'ESNext.Disposable', 'DOM'] },
+    ...{ strict: true, noEmit: true, skipLibCheck: true, types: [] },
+  };
+  const config = { compilerOptions, files: ['consumer.ts'] };
+  writeFileSync(join(consumer, 'tsconfig.json'), JSON.stringify(config));
+  run(process.execPath, [join(root, 'node_modules', 'typescript', 'bin', 'tsc')], consumer);
   say('has types');
 }
 
