@@ -14,7 +14,6 @@ import type { Kernel, KernelReply, OutputListener } from './runtime.js';
 const CHECK_INTERVAL_MS = 5_000;
 /** So many silent checks in a row that find the kernel idle mean that our request is lost. */
 const IDLE_CHECKS = 2;
-const RECONNECT_DELAYS_MS = [0, 100, 500, 2_000];
 
 const KernelModelSchema = z.looseObject({ execution_state: z.string().optional() });
 
@@ -30,12 +29,12 @@ export async function connectKernel(options: ConnectOptions): Promise<KernelConn
   return new KernelConnection(options.api, options.kernelId, clientId, stream);
 }
 
-/** A kernel and the websocket to it, which may drop and come back without losing a message. */
+/** A kernel and the websocket to it; whichever ends first, the session is lost. */
 export class KernelConnection implements Kernel {
   readonly kernelId: string;
   readonly #api: JupyterApi;
   readonly #clientId: string;
-  #stream: Duplex;
+  readonly #stream: Duplex;
   #request: KernelRequest | undefined;
   #lost: SandboxError | undefined;
   #messagesSeen = 0;
@@ -85,17 +84,18 @@ export class KernelConnection implements Kernel {
     this.#lose(this.#lossBecause(reason));
   }
 
-  /** Goes on until the kernel is lost; never rejects. */
+  /** Goes on until the kernel or the connection is lost; never rejects. */
   async #read(): Promise<void> {
-    while (!this.#lost) {
-      try {
-        for await (const frame of this.#stream) await this.#handle(decodeFrame(frame as Buffer));
-      } catch (error) {
-        if (isUnreadable(error))
-          this.#lose(this.#lossBecause('it sent an unreadable message', error));
-      }
-      await this.#reconnect();
+    let cause: unknown;
+    try {
+      for await (const frame of this.#stream) await this.#handle(decodeFrame(frame as Buffer));
+    } catch (error) {
+      cause = error;
     }
+    const state = await this.#findState();
+    // Jupyter would let us back in, but not repeat what was under way when the connection broke.
+    const isGone = state instanceof SandboxError;
+    this.#lose(isGone ? state : this.#lossBecause('the connection to it broke', cause));
   }
 
   async #handle(message: KernelMessage): Promise<void> {
@@ -108,32 +108,6 @@ export class KernelConnection implements Kernel {
     } finally {
       this.#isHandling = false;
     }
-  }
-
-  async #reconnect(): Promise<void> {
-    if (this.#lost) return;
-    let cause: unknown;
-    for (const delayMs of RECONNECT_DELAYS_MS) {
-      await sleep(delayMs);
-      const state = await this.#findState();
-      if (state instanceof SandboxError) {
-        this.#lose(state);
-        return;
-      }
-      try {
-        const options = { api: this.#api, kernelId: this.kernelId, clientId: this.#clientId };
-        this.#use(await openKernelSocket(options));
-        return;
-      } catch (error) {
-        cause = error;
-      }
-    }
-    this.#lose(this.#lossBecause('the connection to it broke and could not be mended', cause));
-  }
-
-  #use(stream: Duplex): void {
-    this.#stream = stream;
-    if (this.#lost) stream.destroy();
   }
 
   /** Jupyter does not tell of every end a kernel can come to, so one that stays silent is asked after. */
@@ -190,8 +164,4 @@ function deathNotice(message: KernelMessage): string | undefined {
   const { execution_state: state, reason } = StatusSchema.parse(message.content);
   if (state === 'dead') return reason ?? 'it died';
   return state === 'restarting' || state === 'autorestarting' ? 'it was restarted' : undefined;
-}
-
-function isUnreadable(error: unknown): boolean {
-  return error instanceof z.ZodError || error instanceof SyntaxError || error instanceof RangeError;
 }

@@ -12,7 +12,6 @@ const MAX_MESSAGE_BYTES = 1024 ** 3;
 export interface KernelSocketOptions {
   api: JupyterApi;
   kernelId: string;
-  /** The same id again gets what the kernel said while nobody was connected. */
   clientId: string;
   signal?: AbortSignal | undefined;
 }

@@ -201,13 +201,15 @@ test('a kernel that is killed loses its session, and others go on', async () => 
   expect((await run('x', fresh)).reply).toMatchObject({ status: 'error', name: 'NameError' });
 });
 
-test('output from before a death is delivered', async () => {
+test('a death in the midst of a script comes after its output', async () => {
   const doomed = await runtime.openSession('talkative');
+  const go = join(runtime.workingDirectory, 'go-die');
   let stdout = '';
   const execution = doomed.execute(
-    'import os; print("last words", flush=True); os._exit(3)',
-    ({ text }) => {
+    'import os; print("last words", flush=True)\nwhile not os.path.exists("go-die"): pass\nos._exit(3)',
+    async ({ text }) => {
       stdout += text;
+      await writeFile(go, '');
     },
   );
   await expect(execution).rejects.toMatchObject({
