@@ -6,7 +6,7 @@ export class Cancelled extends Error {
   }
 }
 
-/** Nobody reads standard output any more, as in `| head`. */
+/** Standard output takes no more: nobody reads it, as in `| head`, or there is no space. */
 export class OutputClosed extends Error {
   constructor() {
     super('Standard output was closed.');

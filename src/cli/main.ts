@@ -12,21 +12,27 @@ const cancellation = cancelOnSignals({
   },
 });
 
+const output = { hasFailed: false };
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
   cancellation.abort(new OutputClosed());
+  if (error.code === 'EPIPE' || output.hasFailed) return;
+  output.hasFailed = true;
+  process.stderr.write(
+    `colab-solver: standard output cannot be written: ${error.message}. Free some space, or send it elsewhere.\n`,
+  );
+  process.exitCode = exitCodes.fault;
 });
-process.stderr.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-});
+// Where nobody reads standard error there is nobody to tell.
+process.stderr.on('error', () => undefined);
 
-process.exitCode = await runProgram(process.argv.slice(2), {
+const exitCode = await runProgram(process.argv.slice(2), {
   stdin: process.stdin,
   stdout: process.stdout,
   stderr: process.stderr,
   env: process.env,
   signal: cancellation.signal,
 });
+process.exitCode = output.hasFailed ? exitCodes.fault : exitCode;
 setTimeout(() => {
   process.exit();
 }, LINGER_MS).unref();

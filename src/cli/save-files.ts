@@ -1,4 +1,5 @@
-import { mkdir, stat, writeFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { access, mkdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, parse, resolve } from 'node:path';
 import type { ResultFile } from '../agent/events.js';
 import { ConfigError } from '../errors.js';
@@ -8,7 +9,12 @@ export async function checkOutDirectory(directory: string): Promise<void> {
   let ancestor = resolve(directory);
   for (;;) {
     const found = await stat(ancestor).catch(() => undefined);
-    if (found?.isDirectory()) return;
+    if (found?.isDirectory() === true) {
+      await access(ancestor, constants.W_OK).catch((error: unknown) => {
+        throw cannotSave(directory, error);
+      });
+      return;
+    }
     if (found !== undefined || dirname(ancestor) === ancestor) {
       throw new ConfigError(
         'BAD_OPTION',
@@ -22,6 +28,7 @@ export async function checkOutDirectory(directory: string): Promise<void> {
 /**
  * Saves a run's files under `directory`, never over a file that is there (`chart-2.png`) and never outside.
  * Returns the absolute paths by file name.
+ * @throws {ConfigError} where the folder cannot be written to.
  */
 export async function saveFiles(
   files: readonly ResultFile[],
@@ -30,10 +37,24 @@ export async function saveFiles(
   const saved = new Map<string, string>();
   for (const file of files) {
     const path = join(resolve(directory), ...safeSegments(file.name));
-    await mkdir(dirname(path), { recursive: true });
-    saved.set(file.name, await writeNew(path, await file.bytes()));
+    const bytes = await file.bytes();
+    try {
+      await mkdir(dirname(path), { recursive: true });
+      saved.set(file.name, await writeNew(path, bytes));
+    } catch (error) {
+      throw cannotSave(path, error);
+    }
   }
   return saved;
+}
+
+function cannotSave(path: string, cause: unknown): ConfigError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new ConfigError(
+    'BAD_OPTION',
+    `Cannot save files in ${path}: ${reason}. Name another folder with --out-dir.`,
+    { cause },
+  );
 }
 
 /** Names come from the place where scripts ran, so they are not trusted. */

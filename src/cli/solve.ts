@@ -38,7 +38,12 @@ export async function solveCommand(
       solver.stream(prompt, { files: flags.file ?? [], signal }),
       output,
     );
-    output.end(result, await saves(result));
+    const saved = await saves(result).catch((error: unknown) => {
+      // The answer is there all the same.
+      output.end(result, new Map());
+      throw error;
+    });
+    output.end(result, saved);
     return exitCodeOfStatus(result.status);
   } catch (error) {
     output.fail(error);

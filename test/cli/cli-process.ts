@@ -15,6 +15,8 @@ export interface CliOptions {
   input?: string | Uint8Array;
   /** Standard output and standard error are one terminal of this many columns; its output comes as `stdout`. */
   terminal?: { columns: number };
+  /** Standard output goes into this file. */
+  stdoutPath?: string;
 }
 
 export interface CliEnd {
@@ -32,8 +34,13 @@ export class CliProcess implements AsyncDisposable {
   stderr = '';
   #onOutput: () => void = () => undefined;
 
-  constructor(args: readonly string[], { env = {}, input = '', terminal }: CliOptions = {}) {
-    const command = [process.execPath, '--import', 'tsx', MAIN, ...args];
+  constructor(
+    args: readonly string[],
+    { env = {}, input = '', terminal, stdoutPath }: CliOptions = {},
+  ) {
+    const node = [process.execPath, '--import', 'tsx', MAIN, ...args];
+    const command =
+      stdoutPath === undefined ? node : ['sh', '-c', `exec "$@" >"$0"`, stdoutPath, ...node];
     const [program = '', ...rest] =
       terminal === undefined ? command : inTerminal(command, terminal);
     this.child = spawn(program, rest, { cwd: root, env: { ...cleanEnvironment(), ...env } });

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { once } from 'node:events';
 import { describe, expect, it, vi } from 'vitest';
 import { allProcesses, CliProcess, descendantsOf } from './cli-process.js';
@@ -120,5 +121,18 @@ describe('a reader that goes away', () => {
     const { code, stderr } = await cli.ended;
     expect(code).toBe(0);
     expect(stderr).not.toMatch(/EPIPE|Error|colab-solver:/);
+  });
+
+  it('a full disk is told in one line, with code 1', async () => {
+    if (!existsSync('/dev/full')) return;
+    await using folder = await temporaryFolder();
+    const runs = await writeRuns(folder.path, { q: [{ text: 'the answer' }] });
+    await using cli = new CliProcess(['solve', '--model', `replay:${runs}`, 'q'], {
+      stdoutPath: '/dev/full',
+    });
+    const { code, stderr } = await cli.ended;
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^colab-solver: standard output cannot be written: ENOSPC[^\n]+\n/m);
+    expect(stderr).not.toMatch(/\n\s+at /);
   });
 });
