@@ -29,6 +29,13 @@ LOCK_POLL_SECONDS = 0.2
 TAIL_CHARACTERS = 2000
 # Tests come with most packages; nothing imports them.
 NOT_COMPILED = r"/tests?/"
+# Matplotlib takes seconds for it where there are many, and would do it once in every runtime.
+LIST_FONTS = """
+import importlib.util, os, sys
+os.environ["MPLCONFIGDIR"] = sys.argv[1]
+if importlib.util.find_spec("matplotlib"):
+    import matplotlib.font_manager
+"""
 
 
 class Failed(Exception):
@@ -57,6 +64,7 @@ class Builder:
             send("progress", text="Making the Python environment (first run only, about a minute) …")
             self.fill()
             self.run("Compiling", self.python, "-m", "compileall", "-q", "-j", "0", "-x", NOT_COMPILED, self.folder)
+            self.run("Listing fonts", self.python, "-c", LIST_FONTS, os.path.join(self.folder, "matplotlib"))
             self.mark_complete()
         except BaseException:
             self.remove()

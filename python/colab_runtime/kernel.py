@@ -21,6 +21,9 @@ from IPython.core.error import StdinNotImplementedError  # noqa: E402
 from colab_runtime import output_stream  # noqa: E402
 
 sys.path.remove(HERE)
+# Where pip puts what a script installs; the environment itself is shared.
+os.makedirs(os.environ["PIP_TARGET"], exist_ok=True)
+sys.path.append(os.environ["PIP_TARGET"])
 
 NO_INPUT = "{} is not available: nobody is there to answer. Write the value into the code, or read it from a file."
 
@@ -46,7 +49,7 @@ class KernelApp(IPKernelApp):
     outstream_class = "colab_runtime.output_stream.BoundedOutStream"
 
     def _bind_socket(self, socket, port):
-        if socket.type == zmq.XPUB:
+        if socket.type in (zmq.PUB, zmq.XPUB):
             # Wait for a reader that lags, where ZeroMQ would drop messages, and soon.
             socket.setsockopt(zmq.XPUB_NODROP, 1)
             socket.sndhwm = output_stream.PIECES_AHEAD
@@ -64,7 +67,7 @@ def main():
     # Loading the debugger takes a third of the start.
     sys.modules["debugpy"] = None
     app.initialize()
-    del sys.modules["debugpy"]
+    sys.modules.pop("debugpy", None)
     # ipykernel asks programs for colours; nothing here shows them.
     for name in ("CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR"):
         os.environ.pop(name, None)

@@ -6,15 +6,18 @@ import subprocess
 import sys
 import time
 
+LIMIT_SECONDS = 10
+
 
 def end_descendants():
     """
-    SIGKILL for all descendants until none is left.
+    SIGKILL for all descendants until none is left, or one has not died within LIMIT_SECONDS.
 
     On Linux the caller is a subreaper, so "no child left" means that nothing got away. On macOS a process
     that left its parent as well as its process group cannot be found again.
     """
-    while True:
+    end = time.monotonic() + LIMIT_SECONDS
+    while time.monotonic() < end:
         for pid in _descendants(os.getpid()):
             _kill(pid)
         if not _reap():

@@ -8,6 +8,7 @@ neither in argv nor in the environment. Writes lines of JSON to standard output:
 
 import json
 import os
+import shutil
 import signal
 import sys
 
@@ -161,10 +162,18 @@ def configure(options):
     return config
 
 
+def share_font_list():
+    """Matplotlib looks through all fonts of the machine unless it finds a list of them."""
+    made = os.path.join(sys.prefix, "matplotlib")
+    if os.path.isdir(made):
+        shutil.copytree(made, os.environ["MPLCONFIGDIR"], dirs_exist_ok=True)
+
+
 def main():
     options = json.loads(sys.stdin.readline())
     global events
     events = Events()
+    share_font_list()
     server = Server.instance(config=configure(options), runtime_dir=options["runFolder"])
     server.initialize(argv=[], find_extensions=False)
     server.kernel_manager.context.setsockopt(zmq.RCVHWM, PIECES_AHEAD)

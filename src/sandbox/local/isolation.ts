@@ -2,10 +2,10 @@ import { execFile } from 'node:child_process';
 import { existsSync, lstatSync, readlinkSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { ConfigError } from '../../errors.js';
+import { findProgram } from './python-interpreter.js';
 import type { Isolation, RuntimeOptions } from './runtime.js';
 import type { RuntimeFolders } from './runtime-folders.js';
 
-const BUBBLEWRAP = 'bwrap';
 const TEST_TIMEOUT_MS = 10_000;
 const REMEDY =
   'Install bubblewrap (Debian, Ubuntu: apt install bubblewrap; Fedora: dnf install bubblewrap).';
@@ -35,37 +35,47 @@ export interface Mounts {
   readOnly: string[];
 }
 
-export interface IsolationCheck {
+export interface BubblewrapCheck {
   isAvailable: boolean;
-  /** Why it is not, in a few words. */
+  /** The program; empty where there is none that works. */
+  path: string;
+  /** Why not, in a few words; empty where it works. */
   reason: string;
 }
 
-let checked: Promise<IsolationCheck> | undefined;
+let checked: Promise<BubblewrapCheck> | undefined;
 
 /** Whether bubblewrap works here, found out once a process by really running it. */
-export function checkBubblewrap(): Promise<IsolationCheck> {
+export function checkBubblewrap(): Promise<BubblewrapCheck> {
   checked ??= tryBubblewrap();
   return checked;
 }
 
-async function tryBubblewrap(): Promise<IsolationCheck> {
-  if (process.platform !== 'linux') {
-    return { isAvailable: false, reason: 'bubblewrap is for Linux only' };
-  }
-  const options = [...systemOptions(false), '--', 'true'];
+async function tryBubblewrap(): Promise<BubblewrapCheck> {
+  if (process.platform !== 'linux') return unavailable('bubblewrap is for Linux only');
+  const path = await findProgram('bwrap', process.env);
+  if (path === undefined) return unavailable('bubblewrap (bwrap) is not installed');
   try {
-    await promisify(execFile)(BUBBLEWRAP, options, { timeout: TEST_TIMEOUT_MS });
-    return { isAvailable: true, reason: '' };
+    const options = [...systemOptions(false), '--', 'true'];
+    await promisify(execFile)(path, options, { timeout: TEST_TIMEOUT_MS });
+    return { isAvailable: true, path, reason: '' };
   } catch (error) {
-    return { isAvailable: false, reason: describeFailure(error) };
+    const { stderr, message } = error as Error & { stderr?: string };
+    return unavailable(`bubblewrap does not work here (${(stderr ?? message).trim()})`);
   }
 }
 
-function describeFailure(error: unknown): string {
-  const { code, stderr, message } = error as NodeJS.ErrnoException & { stderr?: string };
-  if (code === 'ENOENT') return 'bubblewrap (bwrap) is not installed';
-  return `bubblewrap does not work here (${(stderr ?? message).trim()})`;
+function unavailable(reason: string): BubblewrapCheck {
+  return { isAvailable: false, path: '', reason };
+}
+
+export interface IsolationChoice {
+  isIsolated: boolean;
+  bubblewrapPath: string;
+  /** Why not isolated, in a few words. */
+  reason: string;
+  /** What people can do about it, if they did not want it so. */
+  remedy: string;
 }
 
 /**
@@ -74,28 +84,30 @@ function describeFailure(error: unknown): string {
  */
 export async function chooseIsolation(
   wanted: RuntimeOptions['isolation'],
-): Promise<{ isIsolated: boolean; reason: string }> {
-  if (wanted === 'none') return { isIsolated: false, reason: 'isolation is switched off' };
-  const { isAvailable, reason } = await checkBubblewrap();
+): Promise<IsolationChoice> {
+  if (wanted === 'none') {
+    const reason = 'isolation is switched off';
+    return { isIsolated: false, bubblewrapPath: '', reason, remedy: '' };
+  }
+  const { isAvailable, path, reason } = await checkBubblewrap();
+  const remedy = process.platform === 'linux' ? REMEDY : '';
   if (wanted === 'required' && !isAvailable) {
     throw new ConfigError(
       'ISOLATION_UNAVAILABLE',
-      `Scripts cannot be isolated: ${reason}. ${REMEDY} Or run with --isolation none.`,
+      `Scripts cannot be isolated: ${reason}. ${remedy} Or run with --isolation none.`,
     );
   }
-  return { isIsolated: isAvailable, reason };
+  return { isIsolated: isAvailable, bubblewrapPath: path, reason, remedy };
 }
 
-export interface DescribeOptions {
-  isIsolated: boolean;
-  reason: string;
+export interface DescribeOptions extends IsolationChoice {
   allowNetwork: boolean;
   /** The runtime cannot look into processes outside, as it says itself. */
   isHidden: boolean;
 }
 
 export function describeIsolation(options: DescribeOptions): Isolation {
-  const { isIsolated, reason, allowNetwork, isHidden } = options;
+  const { isIsolated, reason, remedy, allowNetwork, isHidden } = options;
   if (isIsolated) {
     const network = allowNetwork ? 'with network' : 'no network';
     return {
@@ -106,18 +118,17 @@ export function describeIsolation(options: DescribeOptions): Isolation {
   const secrecy = isHidden
     ? 'the environment of other processes is hidden from them'
     : 'they can read the environment of this user’s processes, API keys included';
-  const remedy = process.platform === 'linux' ? ` ${REMEDY}` : '';
-  return {
-    kind: 'none',
-    explanation: `not isolated, since ${reason}: scripts can use this user’s files and the network; ${secrecy}.${remedy}`,
-  };
+  const explanation =
+    `not isolated, since ${reason}: scripts can use this user’s files and the network; ` +
+    `${secrecy}. ${remedy}`;
+  return { kind: 'none', explanation: explanation.trim() };
 }
 
-/** Options that run a command isolated; the command follows them. */
-export function bubblewrapArgv(mounts: Mounts, allowNetwork: boolean): string[] {
+/** What goes before a command to have it run isolated. */
+export function bubblewrapArgv(path: string, mounts: Mounts, allowNetwork: boolean): string[] {
   const { outside, inside, readOnly } = mounts;
   return [
-    BUBBLEWRAP,
+    path,
     ...systemOptions(allowNetwork),
     ...['--bind', outside.temporary, inside.temporary],
     ...['--bind', outside.home, inside.home],

@@ -3,9 +3,14 @@ import { dirname } from 'node:path';
 import { DeadlineReached, abortable, linkSignal } from '../../abort.js';
 import { SandboxError } from '../../errors.js';
 import { bubblewrapArgv, chooseIsolation, describeIsolation } from './isolation.js';
+import type { IsolationChoice } from './isolation.js';
 import { JupyterApi } from './jupyter-api.js';
 import { JupyterSessions } from './jupyter-sessions.js';
-import { kernelEnvironment, supervisorEnvironment } from './kernel-environment.js';
+import {
+  certificatePaths,
+  kernelEnvironment,
+  supervisorEnvironment,
+} from './kernel-environment.js';
 import { pythonFile, pythonFolder } from './python-folder.js';
 import { isolatedFolders, makeRuntimeFolders, socketPath } from './runtime-folders.js';
 import type { RuntimeFolders } from './runtime-folders.js';
@@ -37,9 +42,7 @@ export async function startJupyterRuntime(options: RuntimeOptions): Promise<Jupy
   }
 }
 
-interface StartOptions extends RuntimeOptions {
-  isIsolated: boolean;
-  reason: string;
+interface StartOptions extends RuntimeOptions, IsolationChoice {
   signal: AbortSignal;
 }
 
@@ -73,9 +76,12 @@ interface ServerCommandOptions extends StartOptions {
 function serverCommand(options: ServerCommandOptions): Command {
   const { pythonPath, isIsolated, outside, inside, token } = options;
   const server = [pythonPath, '-I', pythonFile('colab_runtime/server.py')];
-  const readOnly = [...options.pythonPaths, pythonFolder].filter((path) => !isSystemPath(path));
+  const certificates = options.allowNetwork ? certificatePaths(process.env) : [];
+  const readOnly = [...options.pythonPaths, pythonFolder, ...certificates].filter(
+    (path) => !isSystemPath(path),
+  );
   const wrapper = isIsolated
-    ? bubblewrapArgv({ outside, inside, readOnly }, options.allowNetwork)
+    ? bubblewrapArgv(options.bubblewrapPath, { outside, inside, readOnly }, options.allowNetwork)
     : [];
   return {
     argv: [...wrapper, ...server],

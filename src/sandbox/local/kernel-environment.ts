@@ -27,8 +27,19 @@ export function kernelEnvironment(
     JUPYTER_CONFIG_DIR: `${folders.home}/.jupyter`,
     JUPYTER_DATA_DIR: `${folders.home}/.local/share/jupyter`,
     JUPYTER_RUNTIME_DIR: folders.run,
+    MPLCONFIGDIR: `${folders.home}/.config/matplotlib`,
+    // What scripts install is theirs alone; the environment is shared with later runtimes.
+    PIP_TARGET: `${folders.home}/site-packages`,
+    PIP_DISABLE_PIP_VERSION_CHECK: '1',
+    PIP_NO_INPUT: '1',
+    PYTHONPATH: `${folders.home}/site-packages`,
     PYTHONUTF8: '1',
   };
+}
+
+/** Certificates that an allowed name points to, to be shown where files of the machine are hidden. */
+export function certificatePaths(env: NodeJS.ProcessEnv): string[] {
+  return [env['SSL_CERT_FILE'], env['SSL_CERT_DIR']].filter((path) => path !== undefined);
 }
 
 /** What the supervisor gets: enough to find a temporary folder. */

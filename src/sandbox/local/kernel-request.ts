@@ -10,7 +10,7 @@ import type { ExecuteReply, KernelMessage } from './kernel-protocol.js';
 import type { KernelReply, OutputListener } from './runtime.js';
 
 /** How long an interrupted kernel that is idle again may owe its reply; it sometimes never sends one. */
-const REPLY_GRACE_MS = 1_000;
+const REPLY_GRACE_MS = 250;
 
 /** One execute request and what the kernel has said about it so far. */
 export class KernelRequest {

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { checkBubblewrap } from '../../../src/sandbox/local/isolation.js';
 import { startJupyterRuntime } from '../../../src/sandbox/local/jupyter-runtime.js';
 import type { JupyterRuntime, RuntimeOptions } from '../../../src/sandbox/local/runtime.js';
@@ -15,13 +15,8 @@ import { testPython } from '../../support/python.js';
 
 const holder = fileURLToPath(new URL('../../support/runtime-holder.ts', import.meta.url));
 const { isAvailable: hasBubblewrap } = await checkBubblewrap();
+const kinds = (['none', 'required'] as const).filter((kind) => kind === 'none' || hasBubblewrap);
 const SECRET = 'planted-value-that-must-not-be-seen';
-
-const opened: JupyterRuntime[] = [];
-
-afterAll(async () => {
-  await Promise.all(opened.map((runtime) => runtime.close()));
-});
 
 async function start(options: Partial<RuntimeOptions> = {}): Promise<JupyterRuntime> {
   const runtime = await startJupyterRuntime({
@@ -30,7 +25,7 @@ async function start(options: Partial<RuntimeOptions> = {}): Promise<JupyterRunt
     allowNetwork: false,
     ...options,
   });
-  opened.push(runtime);
+  onTestFinished(() => runtime.close());
   return runtime;
 }
 
@@ -58,8 +53,6 @@ found`;
 }
 
 describe.runIf(process.platform === 'linux')('secrets of our own environment', () => {
-  const kinds = (['none', 'required'] as const).filter((kind) => kind === 'none' || hasBubblewrap);
-
   test.each(kinds)('cannot be seen from a kernel (isolation %s)', async (isolation) => {
     process.env['PLANTED_API_KEY'] = SECRET;
     const holderOfSecret = spawn('sleep', ['600'], { env: { ...process.env, TOKEN: SECRET } });
@@ -99,6 +92,22 @@ outcome`;
     const runtime = await start();
     expect(await evaluate(runtime, searchProcesses(runtime.api.token))).toBe('[]');
   });
+});
+
+test.each(kinds)('what a script installs is its own (isolation %s)', async (isolation) => {
+  const runtime = await start({ isolation });
+  const wheel = `
+import subprocess, sys, zipfile
+with zipfile.ZipFile("tiny-1.0-py3-none-any.whl", "w") as wheel:
+    wheel.writestr("tiny.py", "answer = 42")
+    wheel.writestr("tiny-1.0.dist-info/METADATA", "Metadata-Version: 2.1\\nName: tiny\\nVersion: 1.0\\n")
+    wheel.writestr("tiny-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+    wheel.writestr("tiny-1.0.dist-info/RECORD", "")
+pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "tiny-1.0-py3-none-any.whl"]
+subprocess.run(pip, check=True)
+import tiny
+tiny.answer, tiny.__file__.startswith(sys.prefix)`;
+  expect(await evaluate(runtime, wheel)).toBe('(42, False)');
 });
 
 describe.runIf(hasBubblewrap)('bubblewrap', () => {
