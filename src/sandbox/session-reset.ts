@@ -9,7 +9,7 @@ const RESTORE = "__import__('IPython').get_ipython().colab_session_baseline.rest
 
 const BASELINE_MS = 60_000;
 /** A kernel start costs about a second, so a reset that takes longer than this is not worth waiting for. */
-const RESET_MS = 10_000;
+const RESET_MS = 5_000;
 
 const ReportSchema = z.looseObject({ problems: z.array(z.string()) });
 
