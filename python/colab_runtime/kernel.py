@@ -6,6 +6,8 @@ import sys
 
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, HERE)
+# Nothing is written where we are installed; what scripts import may be.
+sys.dont_write_bytecode = True
 from colab_runtime import confinement  # noqa: E402
 
 confinement.die_with_parent(int(os.environ["JPY_PARENT_PID"]))
@@ -21,6 +23,7 @@ from IPython.core.error import StdinNotImplementedError  # noqa: E402
 from colab_runtime import output_stream  # noqa: E402
 
 sys.path.remove(HERE)
+sys.dont_write_bytecode = False
 # Where pip puts what a script installs; the environment itself is shared.
 os.makedirs(os.environ["PIP_TARGET"], exist_ok=True)
 sys.path.append(os.environ["PIP_TARGET"])

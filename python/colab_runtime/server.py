@@ -31,7 +31,7 @@ from jupyter_server.services.kernels.connection.channels import (  # noqa: E402
 from traitlets.config import Config  # noqa: E402
 
 MOST_UNSENT_BYTES = 4 * 1024 * 1024
-PIECES_AHEAD = 64
+MESSAGES_AHEAD = 64
 KERNEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "kernel.py")
 
 
@@ -112,7 +112,9 @@ class PacedConnection(ZMQChannelsWebsocketConnection):
 
     def on_restart_failed(self):
         """Jupyter's notice that the kernel is dead, with the reason added."""
-        iopub = self.channels["iopub"]
+        iopub = self.channels.get("iopub")
+        if iopub is None or iopub.closed():
+            return
         iopub.on_recv_stream(self.handle_outgoing_message)
         iopub.flush()
         content = {"execution_state": "dead", "reason": self.kernel_manager.reason}
@@ -144,8 +146,7 @@ def configure(options):
     config.ServerApp.allow_root = True
     config.ServerApp.ip = "127.0.0.1"
     # A client held up by slow output does not answer pings.
-    config.ServerApp.websocket_ping_interval = 0
-    config.ServerApp.websocket_ping_timeout = 0
+    config.ServerApp.tornado_settings = {"ws_ping_interval": 0, "ws_ping_timeout": 0}
     config.ServerApp.open_browser = False
     config.ServerApp.log_level = "WARN"
     config.ServerApp.kernel_spec_manager_class = OneKernelSpec
@@ -176,7 +177,7 @@ def main():
     share_font_list()
     server = Server.instance(config=configure(options), runtime_dir=options["runFolder"])
     server.initialize(argv=[], find_extensions=False)
-    server.kernel_manager.context.setsockopt(zmq.RCVHWM, PIECES_AHEAD)
+    server.kernel_manager.context.setsockopt(zmq.RCVHWM, MESSAGES_AHEAD)
     server.start()
 
 

@@ -5,7 +5,8 @@ Runs one command in a temporary folder of its own, and leaves no process and no 
 
 Lines of JSON. It first writes {"event": "folder", "path": …, "pythonPaths": […]}, the latter being what this
 interpreter needs to run; then it reads the command, {"argv": [], "env": {}, "cwd": "…", "input": "…"}, whose
-standard input gets `input`. The command shares our output. The end comes when the command ends or when standard input does, be it because the parent was killed.
+standard input gets `input`. The command shares our output. The end comes when the command ends or when standard
+input does, be it because the parent was killed.
 
 Two processes watch each other, so that killing either of them still cleans up: the keeper runs the command,
 the guard waits for the keeper. On Linux both inherit all orphans below them.
@@ -17,6 +18,7 @@ import select
 import signal
 import subprocess
 import sys
+import traceback
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from colab_runtime import confinement, processes, runtime_folder  # noqa: E402
@@ -33,6 +35,8 @@ def main():
         status = 1
         try:
             status = keep(folder, guard_ended)
+        except Exception:
+            traceback.print_exc()
         finally:
             clean_up(folder)
             os._exit(status)

@@ -36,7 +36,7 @@ export async function buildEnvironment(options: BuildOptions): Promise<void> {
   const argv = [pythonFile('make_environment.py'), folder, options.requirementsPath];
   const builder = spawn(
     options.pythonPath,
-    ['-I', ...argv, ...(uvPath === undefined ? [] : [uvPath])],
+    ['-I', '-B', ...argv, ...(uvPath === undefined ? [] : [uvPath])],
     {
       env: installerEnvironment(options.env),
       stdio: ['pipe', 'pipe', 'pipe'],

@@ -75,7 +75,7 @@ interface ServerCommandOptions extends StartOptions {
 
 function serverCommand(options: ServerCommandOptions): Command {
   const { pythonPath, isIsolated, outside, inside, token } = options;
-  const server = [pythonPath, '-I', pythonFile('colab_runtime/server.py')];
+  const server = [pythonPath, '-I', '-B', pythonFile('colab_runtime/server.py')];
   const certificates = options.allowNetwork ? certificatePaths(process.env) : [];
   const readOnly = [...options.pythonPaths, pythonFolder, ...certificates].filter(
     (path) => !isSystemPath(path),

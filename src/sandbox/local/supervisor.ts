@@ -58,7 +58,7 @@ export class Supervisor {
 
   constructor(pythonPath: string, env: Record<string, string>) {
     // A session of its own, so that Ctrl-C in a terminal reaches us alone and we decide.
-    this.#process = spawn(pythonPath, ['-I', pythonFile('colab_runtime/supervisor.py')], {
+    this.#process = spawn(pythonPath, ['-I', '-B', pythonFile('colab_runtime/supervisor.py')], {
       env,
       stdio: ['pipe', 'pipe', 'pipe'],
       detached: true,
