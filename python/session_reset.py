@@ -58,11 +58,25 @@ def differs(target, saved):
     )
 
 
-class Namespaces:
-    """Names of the scripts, and built-in ones."""
+class Aspect:
+    """One kind of thing that scripts may change; made when the session is as it should be."""
 
     def __init__(self, shell):
         self.shell = shell
+
+    def restore(self):
+        """Undoes what can be undone."""
+
+    def problems(self):
+        """What is not as it was, in words."""
+        return ()
+
+
+class Namespaces(Aspect):
+    """Names of the scripts, and built-in ones."""
+
+    def __init__(self, shell):
+        super().__init__(shell)
         self.user = None
         self.hidden = dict(shell.user_ns_hidden)
         self.builtins = dict(vars(builtins))
@@ -82,11 +96,8 @@ class Namespaces:
             yield "names"
 
 
-class History:
+class History(Aspect):
     """`In`, `Out` and their short names."""
-
-    def __init__(self, shell):
-        self.shell = shell
 
     def restore(self):
         manager = self.shell.history_manager
@@ -104,7 +115,7 @@ class History:
             yield "Out"
 
 
-class Shell:
+class Shell(Aspect):
     """Hooks and settings of IPython."""
 
     SETTINGS = (
@@ -119,13 +130,9 @@ class Shell:
     )
 
     def __init__(self, shell):
-        self.shell = shell
+        super().__init__(shell)
         self.settings = {name: getattr(shell, name) for name in self.SETTINGS if hasattr(shell, name)}
-        self.attributes = {
-            name for name, value in vars(shell).items() if not is_of_scripts(value)
-        }
         self.magics = {kind: dict(table) for kind, table in shell.magics_manager.magics.items()}
-        self.hooks = {name: getattr(shell, name) for name in ("showtraceback", "run_cell", "showsyntaxerror")}
         self.mode = getattr(shell.InteractiveTB, "mode", None)
 
     def lists(self):
@@ -142,9 +149,8 @@ class Shell:
         for name, value in self.settings.items():
             if getattr(shell, name) is not value:
                 setattr(shell, name, value)
-        for name in [name for name in self.hooks if name in vars(shell)]:
-            if is_of_scripts(vars(shell)[name]):
-                delattr(shell, name)
+        for name in [name for name, value in vars(shell).items() if is_of_scripts(value)]:
+            delattr(shell, name)
         for hooks in self.lists():
             hooks[:] = [hook for hook in hooks if not self.is_foreign(hook)]
         for kind, table in self.magics.items():
@@ -165,16 +171,14 @@ class Shell:
     def is_foreign(hook):
         return is_of_scripts(hook) or is_of_scripts(getattr(hook, "__self__", None))
 
-    def problems(self):
-        return ()
 
-
-class Process:
+class Process(Aspect):
     """What the operating system keeps for the process."""
 
     LIMITS = ("RLIMIT_AS", "RLIMIT_CPU", "RLIMIT_DATA", "RLIMIT_FSIZE", "RLIMIT_NOFILE", "RLIMIT_NPROC", "RLIMIT_STACK")
 
     def __init__(self, shell):
+        super().__init__(shell)
         self.directory = os.getcwd()
         self.environment = dict(os.environ)
         self.umask = self.current_umask()
@@ -302,7 +306,7 @@ class Process:
             yield "signal handlers"
 
 
-class Interpreter:
+class Interpreter(Aspect):
     """Settings of Python itself."""
 
     OBJECTS = (
@@ -326,7 +330,7 @@ class Interpreter:
     CONTEXT = ("prec", "rounding", "Emin", "Emax", "capitals", "clamp")
 
     def __init__(self, shell):
-        self.shell = shell
+        super().__init__(shell)
         self.objects = {name: getattr(sys, name) for name in self.OBJECTS if hasattr(sys, name)}
         self.lists = {name: list(getattr(sys, name)) for name in ("path", "meta_path", "path_hooks", "argv")}
         self.recursion = sys.getrecursionlimit()
@@ -365,7 +369,9 @@ class Interpreter:
             sys.set_int_max_str_digits(self.digits)
         if warnings.filters != self.filters:
             warnings.filters[:] = self.filters
-            getattr(warnings, "_filters_mutated_lock_held", warnings._filters_mutated)()
+            # Renamed in Python 3.14.
+            mutated = getattr(warnings, "_filters_mutated_lock_held", None) or warnings._filters_mutated
+            mutated()
         (gc.enable if self.collector[0] else gc.disable)()
         gc.set_threshold(*self.collector[1])
         socket.setdefaulttimeout(self.timeout)
@@ -402,10 +408,11 @@ class Interpreter:
             yield "warning filters"
 
 
-class Modules:
+class Modules(Aspect):
     """Modules that scripts wrote, took away or changed; installed ones stay loaded, since many cannot load twice."""
 
     def __init__(self, shell):
+        super().__init__(shell)
         self.names = dict(sys.modules)
         self.accepted = dict(sys.modules)
         self.functions = {
@@ -450,15 +457,9 @@ class Modules:
         # Made at run time by an installed package, or by Cython for all its modules.
         return (package in sys.modules and self.is_installed(package)) or name.startswith(("_cython_", "cython_"))
 
-    def problems(self):
-        return ()
 
-
-class Libraries:
+class Libraries(Aspect):
     """Settings of numpy, pandas and matplotlib, which scripts may have loaded since."""
-
-    def __init__(self, shell):
-        self.shell = shell
 
     def restore(self):
         for name in ("numpy", "pandas", "matplotlib"):
@@ -510,15 +511,12 @@ class Libraries:
         if "inline" in wanted:
             matplotlib.interactive(True)
 
-    def problems(self):
-        return ()
 
-
-class Activity:
+class Activity(Aspect):
     """Threads and tasks that run on."""
 
     def __init__(self, shell):
-        self.shell = shell
+        super().__init__(shell)
         self.threads = set(threading.enumerate())
 
     def strays(self):
@@ -557,11 +555,8 @@ class Activity:
         return [f"thread {thread.name}" for thread in self.strays()]
 
 
-class Survivors:
+class Survivors(Aspect):
     """Functions of the scripts that something outside them still holds: a patched library, a registered callback."""
-
-    def __init__(self, shell):
-        self.shell = shell
 
     def restore(self):
         for name in ("last_type", "last_value", "last_traceback", "last_exc"):

@@ -7,7 +7,7 @@ const SOURCE = new URL('../../../python/session_guard.py', import.meta.url);
 /** Python that marks the kernel with `token`; leaves no name behind. */
 export function guardCode(token: string): string {
   const source = readFileSync(SOURCE, 'utf8');
-  return `exec(compile(${JSON.stringify(source)}, '<session guard>', 'exec'), {'token': '${token}'})`;
+  return `exec(compile(${JSON.stringify(source)}, '<session guard>', 'exec'), {'__name__': 'session_guard', 'token': '${token}'})`;
 }
 
 /** Its value is the kernel's token; fails in a kernel without one. Also a barrier: it runs when what ran before has ended. */
