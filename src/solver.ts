@@ -1,4 +1,3 @@
-import { abortable } from './abort.js';
 import { functionTable } from './agent/caller-function.js';
 import type { CallerFunction } from './agent/caller-function.js';
 import type { RunEvent, SolveResult } from './agent/events.js';
@@ -16,7 +15,8 @@ import { connectColab } from './sandbox/colab/colab-sandbox.js';
 import { signIn } from './sandbox/colab/sign-in.js';
 import { openLocalSandbox } from './sandbox/local/local-sandbox.js';
 import type { Sandbox } from './sandbox/sandbox.js';
-import { SessionPool } from './sandbox/session-pool.js';
+import { LazyPool } from './sandbox/lazy-pool.js';
+import type { LazyPoolOptions } from './sandbox/lazy-pool.js';
 
 export interface SolverOptions extends Omit<ConfigOptions, 'model' | 'sandbox'> {
   /** A Gemini model id (default `gemini-flash-latest`), `replay:<recorded.jsonl>`, or a model of your own. */
@@ -56,10 +56,13 @@ export async function createSolver(options: SolverOptions = {}): Promise<Solver>
   const place =
     typeof sandbox === 'object'
       ? givenPlace(sandbox)
-      : openedPlace(resolveSandboxConfig({ ...rest, ...(sandbox !== undefined && { sandbox }) }), {
-          logger,
-          ...(onNotice !== undefined && { onNotice }),
-        });
+      : configuredPlace(
+          resolveSandboxConfig({ ...rest, ...(sandbox !== undefined && { sandbox }) }),
+          {
+            logger,
+            ...(onNotice !== undefined && { onNotice }),
+          },
+        );
   const chosenModel =
     typeof model === 'object'
       ? model
@@ -108,69 +111,45 @@ function runLogger(level: LogLevel, { apiKey, env = process.env }: ConfigOptions
   return createLogger({ level, scrubber: createScrubber(secrets) });
 }
 
-/** Where a solver's sessions come from. */
-interface Place {
-  facts: Workshop['facts'];
-  opensEarly: boolean;
-  open(): Promise<Sandbox>;
-  close(sandbox: Sandbox): Promise<void>;
-}
-
 const PYTHON_FACT =
   'Python 3 with numpy, pandas, scipy, sympy, matplotlib, scikit-learn and statsmodels is installed.';
 const NO_NETWORK_FACT = 'There is no network: nothing can be downloaded or installed.';
 const NETWORK_FACT = 'The network can be used, also to install packages with pip.';
 
+type Place = Pick<Workshop, 'facts' | 'opensEarly'> & Omit<LazyPoolOptions, 'size'>;
+
+/** A sandbox of the caller's is used as it is and left open. */
 function givenPlace(sandbox: Sandbox): Place {
   return {
     facts: { python: PYTHON_FACT, network: '' },
     opensEarly: false,
     open: () => Promise.resolve(sandbox),
-    close: () => Promise.resolve(),
+    ownsSandbox: false,
   };
 }
 
-function openedPlace(config: SandboxConfig, hooks: OpenHooks): Place {
+function configuredPlace(config: SandboxConfig, hooks: OpenHooks): Place {
   const hasNetwork = config.kind === 'colab' || config.allowNetwork;
   return {
     facts: { python: PYTHON_FACT, network: hasNetwork ? NETWORK_FACT : NO_NETWORK_FACT },
     // A Colab runtime costs quota, so it is asked for only when there is code to run.
     opensEarly: config.kind === 'local',
-    open: () => openSandbox(config, hooks),
-    close: (sandbox) => sandbox.close(),
+    open: (signal) => openSandbox(config, { ...hooks, signal }),
+    ownsSandbox: true,
   };
 }
 
 function solverIn(
-  place: Place,
+  { facts, opensEarly, open, ownsSandbox }: Place,
   tools: Pick<Workshop, 'model' | 'functions' | 'limits' | 'logger'>,
   maxSessions: number,
 ): Solver {
-  let opened: Promise<{ sandbox: Sandbox; pool: SessionPool }> | undefined;
-  const open = async () => {
-    const sandbox = await place.open();
-    return { sandbox, pool: new SessionPool(sandbox, { size: maxSessions }) };
-  };
-  const workshop: Workshop = {
+  const pool = new LazyPool({ open, ownsSandbox, size: maxSessions });
+  const workshop = {
     ...tools,
-    facts: place.facts,
-    opensEarly: place.opensEarly,
-    async lease(signal) {
-      // A sandbox that could not be opened is tried anew by the next run.
-      opened ??= open().catch((error: unknown) => {
-        opened = undefined;
-        throw error;
-      });
-      const { pool } = await abortable(opened, signal);
-      return pool.lease({ signal });
-    },
-  };
-  const close = async (): Promise<void> => {
-    const current = opened;
-    opened = undefined;
-    const { sandbox, pool } = (await current?.catch(() => undefined)) ?? {};
-    await pool?.close();
-    if (sandbox !== undefined) await place.close(sandbox);
+    facts,
+    opensEarly,
+    lease: (signal: AbortSignal) => pool.lease(signal),
   };
   return {
     async solve(prompt, options) {
@@ -181,7 +160,7 @@ function solverIn(
       }
     },
     stream: (prompt, options) => solveStream(workshop, prompt, options),
-    close,
-    [Symbol.asyncDispose]: close,
+    close: () => pool.close(),
+    [Symbol.asyncDispose]: () => pool.close(),
   };
 }

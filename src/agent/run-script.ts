@@ -20,8 +20,8 @@ export async function* runScript(
   options: ScriptOptions,
 ): AsyncGenerator<RunEvent, CodeExecutionResult, undefined> {
   const { id, code, sessions, timeoutMs, signal } = options;
-  yield { type: 'code', id, code };
   const session = await sessions.current(signal);
+  yield { type: 'code', id, code };
   const startedAt = performance.now();
   let result: CodeExecutionResult;
   try {
