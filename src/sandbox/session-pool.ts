@@ -1,5 +1,6 @@
 import PQueue from 'p-queue';
-import { ConfigError } from '../errors.js';
+import { ConfigError, SandboxError } from '../errors.js';
+import { retry } from '../retry.js';
 import { LentSession } from './lent-session.js';
 import type { Sandbox, Session } from './sandbox.js';
 import { closedError } from './sandbox-errors.js';
@@ -184,7 +185,11 @@ export class SessionPool implements AsyncDisposable {
   async #open(): Promise<void> {
     this.#opening += 1;
     try {
-      const member = await this.#openMember();
+      const member = await retry(() => this.#openMember(), {
+        policy: OPEN_POLICY,
+        signal: this.#stop.signal,
+        isRetryable: isMishap,
+      });
       this.#members.add(member);
       this.#opening -= 1;
       this.#offer(member);
@@ -211,4 +216,13 @@ export class SessionPool implements AsyncDisposable {
   #do(chore: () => Promise<void>): void {
     void this.#chores.add(chore);
   }
+}
+
+const OPEN_POLICY = { attempts: 3, firstDelayMs: 200, maxDelayMs: 1_000, maxServerDelayMs: 0 };
+
+/** A fresh session that was lost, or whose preparation was, holds nothing; another one does as well. */
+function isMishap(error: unknown): boolean {
+  return (
+    error instanceof SandboxError && ['SESSION_LOST', 'EXECUTION_UNKNOWN'].includes(error.code)
+  );
 }

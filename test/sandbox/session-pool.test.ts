@@ -243,6 +243,18 @@ describe('opening', () => {
     ]);
   });
 
+  it('that loses its session half-way is tried again at once, but not for ever', async () => {
+    const sandbox = new CountingSandbox();
+    await using pool = new SessionPool(sandbox, { size: 1 });
+    const lost = new SandboxError('SESSION_LOST', 'x');
+    sandbox.nextOpen = [lost, new SandboxError('EXECUTION_UNKNOWN', 'x')];
+    expect((await pool.lease()).session.name).toBe('s1');
+    const hopeless = new CountingSandbox();
+    await using other = new SessionPool(hopeless, { size: 1 });
+    hopeless.nextOpen = [lost, lost, lost];
+    await expect(other.lease()).rejects.toBe(lost);
+  });
+
   it('that fails for a spare is tried again by the next lease', async () => {
     const sandbox = new CountingSandbox();
     sandbox.nextOpen = [new SandboxError('UNAVAILABLE', 'x')];
