@@ -1,5 +1,5 @@
 import { mkdir, writeFile } from 'node:fs/promises';
-import { cpus, release, type } from 'node:os';
+import { cpus, loadavg, release, type } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import type { Contender, Spread } from './measure.js';
 
@@ -33,6 +33,11 @@ export function printReport(name: string, report: Report): void {
   console.log(`\n${name}: milliseconds`.padEnd(31), '  median     p10     p90');
   for (const [contender, { medianMs, p10Ms, p90Ms }] of report.spreads)
     console.log(contender.padEnd(30), figure(medianMs) + figure(p10Ms) + figure(p90Ms));
+  const [load = 0] = loadavg();
+  if (load > 1.5 * cpus().length)
+    console.log(
+      `The machine is busy (load ${load.toFixed(1)}), which is hardest on long ways: repeat it in peace.`,
+    );
   for (const { of, to, value, goal } of report.ratios)
     console.log(`${of} / ${to}: ${value.toFixed(2)} (at most ${goal})`);
 }
@@ -47,6 +52,7 @@ export async function saveReport(name: string, report: Report): Promise<string> 
     system: `${type()} ${release()}`,
     processor: cpus()[0]?.model ?? 'unknown',
     processors: cpus().length,
+    load: loadavg()[0],
   };
   const spreads = Object.fromEntries(report.spreads);
   await writeFile(
