@@ -63,6 +63,14 @@ class KernelApp(IPKernelApp):
         output_stream.send_at_once(self.iopub_thread)
 
 
+def find_modules_beside_scripts():
+    """As any notebook does, after the standard library; IPython leaves it out in an isolated interpreter."""
+    if "" in sys.path:
+        return
+    packages = [place for place, path in enumerate(sys.path) if os.path.basename(path) == "site-packages"]
+    sys.path.insert(packages[0] if packages else len(sys.path), "")
+
+
 def main():
     app = KernelApp.instance()
     app.config.InteractiveShell.colors = "NoColor"
@@ -71,6 +79,7 @@ def main():
     sys.modules["debugpy"] = None
     app.initialize()
     sys.modules.pop("debugpy", None)
+    find_modules_beside_scripts()
     # ipykernel asks programs for colours; nothing here shows them.
     for name in ("CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR"):
         os.environ.pop(name, None)

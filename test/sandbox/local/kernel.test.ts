@@ -245,3 +245,10 @@ test('a second script at once is refused, and the first goes on', async () => {
   await expect(run('1')).rejects.toMatchObject({ code: 'INTERNAL' });
   expect((await first).reply).toMatchObject({ value: "'first'" });
 });
+
+test('a script can import a module that lies beside it', async () => {
+  const { stdout } = await run(
+    "open('beside.py', 'w').write('answer = 42')\nimport beside\nprint(beside.answer)",
+  );
+  expect(stdout).toBe('42\n');
+});
