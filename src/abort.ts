@@ -1,47 +1,48 @@
-/** Throws the signal's own reason, untouched, when it has fired. */
-export function throwIfAborted(signal: AbortSignal | undefined): void {
-  signal?.throwIfAborted();
+import { setMaxListeners } from 'node:events';
+
+/**
+ * Calls `listener` once when the signal fires; dispose to take it back. Any number may wait for one signal: Node's
+ * warning at the eleventh is for listeners that nobody takes back.
+ */
+export function onAbort(signal: AbortSignal | undefined, listener: () => void): Disposable {
+  if (signal !== undefined) {
+    setMaxListeners(0, signal);
+    signal.addEventListener('abort', listener, { once: true });
+  }
+  return {
+    [Symbol.dispose]() {
+      signal?.removeEventListener('abort', listener);
+    },
+  };
 }
 
 /** Resolves after `ms` milliseconds, or rejects with the signal's reason as soon as it fires; leaves no timer or listener. */
-export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted) {
-      reject(signal.reason as Error);
-      return;
-    }
-    const onAbort = (): void => {
-      clearTimeout(timer);
-      reject(signal?.reason as Error);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', onAbort);
-      resolve();
-    }, ms);
-    signal?.addEventListener('abort', onAbort, { once: true });
-  });
+export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    const pause = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, ms);
+    });
+    await abortable(pause, signal);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** Settles like `promise`, or rejects with the signal's reason first; the listener is removed either way. */
 export function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return promise;
   return new Promise<T>((resolve, reject) => {
-    if (signal.aborted) {
-      reject(signal.reason as Error);
-      promise.catch(() => undefined);
-      return;
-    }
-    const onAbort = (): void => {
-      reject(signal.reason as Error);
-    };
-    signal.addEventListener('abort', onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => {
-      signal.removeEventListener('abort', onAbort);
+    const listener = onAbort(signal, () => {
+      reject(signal?.reason as Error);
+    });
+    if (signal?.aborted) reject(signal.reason as Error);
+    void promise.then(resolve, reject).finally(() => {
+      listener[Symbol.dispose]();
     });
   });
 }
 
-/** Why a {@link Deadline} fired, so that a run that ran out of time is told apart from a cancelled one. */
+/** Why a signal with a limit fired, so that a run that ran out of time is told apart from a cancelled one. */
 export class DeadlineReached extends Error {
   readonly limitMs: number;
 
@@ -64,11 +65,11 @@ export const MAX_TIMER_MS = 2_147_483_647;
 
 export function linkSignal(parent: AbortSignal | undefined, timeoutMs?: number): LinkedSignal {
   const controller = new AbortController();
-  const onParentAbort = (): void => {
+  const follow = (): void => {
     controller.abort(parent?.reason);
   };
-  if (parent?.aborted) onParentAbort();
-  else parent?.addEventListener('abort', onParentAbort, { once: true });
+  if (parent?.aborted) follow();
+  const parentListener = onAbort(parent, follow);
   const timer =
     timeoutMs === undefined || timeoutMs > MAX_TIMER_MS
       ? undefined
@@ -82,7 +83,7 @@ export function linkSignal(parent: AbortSignal | undefined, timeoutMs?: number):
     },
     [Symbol.dispose]() {
       clearTimeout(timer);
-      parent?.removeEventListener('abort', onParentAbort);
+      parentListener[Symbol.dispose]();
     },
   };
 }

@@ -1,4 +1,4 @@
-import { linkSignal } from '../abort.js';
+import { linkSignal, onAbort } from '../abort.js';
 import { SandboxError } from '../errors.js';
 import type { ExecutionResult } from './execution.js';
 import type { ExecuteOptions, SandboxFile, Session } from './sandbox.js';
@@ -56,10 +56,9 @@ export class LentSession implements Session {
   async #call<T>(options: FileOptions, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     this.#ended.signal.throwIfAborted();
     using linked = linkSignal(options.signal);
-    const stop = (): void => {
+    using _ = onAbort(this.#ended.signal, () => {
       linked.abort(this.#ended.signal.reason);
-    };
-    this.#ended.signal.addEventListener('abort', stop, { once: true });
+    });
     const call = work(linked.signal);
     this.#calls.add(call);
     try {
@@ -69,7 +68,6 @@ export class LentSession implements Session {
       throw error;
     } finally {
       this.#calls.delete(call);
-      this.#ended.signal.removeEventListener('abort', stop);
     }
   }
 }

@@ -98,13 +98,9 @@ export class SessionPool implements AsyncDisposable {
   #wait(signal: AbortSignal | undefined): Promise<Member> {
     return new Promise((resolve, reject) => {
       const leave = (): void => {
-        signal?.removeEventListener('abort', onAbort);
+        listener[Symbol.dispose]();
         const place = this.#waiters.indexOf(waiter);
         if (place !== -1) this.#waiters.splice(place, 1);
-      };
-      const onAbort = (): void => {
-        leave();
-        reject(signal?.reason as Error);
       };
       const waiter: Waiter = {
         give: (member) => {
@@ -116,7 +112,10 @@ export class SessionPool implements AsyncDisposable {
           reject(error);
         },
       };
-      signal?.addEventListener('abort', onAbort, { once: true });
+      const listener = onAbort(signal, () => {
+        leave();
+        reject(signal?.reason as Error);
+      });
       this.#waiters.push(waiter);
       this.#stock();
     });
