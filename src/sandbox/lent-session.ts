@@ -56,7 +56,7 @@ export class LentSession implements Session {
   async #call<T>(options: FileOptions, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     this.#ended.signal.throwIfAborted();
     using linked = linkSignal(options.signal);
-    using _ = onAbort(this.#ended.signal, () => {
+    const listener = onAbort(this.#ended.signal, () => {
       linked.abort(this.#ended.signal.reason);
     });
     const call = work(linked.signal);
@@ -68,6 +68,7 @@ export class LentSession implements Session {
       throw error;
     } finally {
       this.#calls.delete(call);
+      listener[Symbol.dispose]();
     }
   }
 }

@@ -1,4 +1,5 @@
 import PQueue from 'p-queue';
+import { onAbort } from '../abort.js';
 import { ConfigError, SandboxError } from '../errors.js';
 import { retry } from '../retry.js';
 import { LentSession } from './lent-session.js';
