@@ -9,8 +9,8 @@ export interface CallerFunction {
   /** A letter or `_`, then letters, digits, `_ . : -`; at most 128. */
   name: string;
   description: string;
-  /** The arguments object, as a zod object or as JSON Schema. */
-  parameters: z.ZodType | Record<string, unknown>;
+  /** The arguments object, as a zod 4 object or as JSON Schema of type `object`. */
+  parameters: z.core.$ZodType | Record<string, unknown>;
   /**
    * Gets arguments that fit `parameters`; returns anything JSON can hold. What it throws is told to the model.
    * Called concurrently where the model asks for several functions at once.
@@ -21,7 +21,7 @@ export interface CallerFunction {
 }
 
 /** A caller's function whose `execute` gets its argument type from a zod schema. */
-export function defineFunction<Schema extends z.ZodType>(
+export function defineFunction<Schema extends z.core.$ZodType>(
   definition: Omit<CallerFunction, 'parameters' | 'execute'> & {
     parameters: Schema;
     execute(args: z.output<Schema>, options: { signal: AbortSignal }): unknown;
@@ -39,7 +39,7 @@ export interface FunctionTable {
 
 interface Entry {
   execute: (args: unknown, options: { signal: AbortSignal }) => unknown;
-  arguments: z.ZodType;
+  arguments: z.core.$ZodType;
   declaration: FunctionDeclaration;
 }
 
@@ -47,11 +47,14 @@ interface Entry {
 export function functionTable(functions: readonly CallerFunction[]): FunctionTable {
   const entries = new Map<string, Entry>();
   for (const item of functions) {
-    if (!/^[A-Za-z_][\w.:-]{0,127}$/.test(item.name)) {
+    if (typeof item.name !== 'string' || !/^[A-Za-z_][\w.:-]{0,127}$/.test(item.name)) {
       throw badFunction(
         item.name,
         'Use a letter or "_" first, then letters, digits and _ . : - (at most 128).',
       );
+    }
+    if (typeof item.execute !== 'function') {
+      throw badFunction(item.name, 'Its execute must be a function.');
     }
     if (item.name === EXECUTE_CODE || entries.has(item.name)) {
       throw badFunction(item.name, 'The name is taken; choose another one.');
@@ -82,13 +85,14 @@ async function answer(
     const known = [EXECUTE_CODE, ...entries.keys()].join(', ');
     return { error: `There is no function ${call.name}. Functions that exist: ${known}.` };
   }
-  const args = entry.arguments.safeParse(call.args ?? {});
-  if (!args.success) {
-    return {
-      error: `The arguments do not fit the schema of ${call.name}:\n${z.prettifyError(args.error)}`,
-    };
-  }
   try {
+    // A copy: what goes back to the API must stay as it came, whatever the function does with its arguments.
+    const args = await z.safeParseAsync(entry.arguments, structuredClone(call.args ?? {}));
+    if (!args.success) {
+      return {
+        error: `The arguments do not fit the schema of ${call.name}:\n${z.prettifyError(args.error)}`,
+      };
+    }
     return { output: jsonValue(await entry.execute(args.data, { signal })) };
   } catch (error) {
     return {
@@ -97,9 +101,10 @@ async function answer(
   }
 }
 
-/** The value as JSON carries it; `undefined` becomes null. Throws where JSON cannot hold it. */
+/** The value as JSON carries it; what it has no word for, such as `undefined`, becomes null. Throws for a cycle or a bigint. */
 function jsonValue(value: unknown): unknown {
-  return JSON.parse(JSON.stringify(value ?? null));
+  const json = JSON.stringify(value) as string | undefined;
+  return json === undefined ? null : JSON.parse(json);
 }
 
 function entryOf(item: CallerFunction): Entry {
@@ -109,6 +114,7 @@ function entryOf(item: CallerFunction): Entry {
     const schema = isZod(parameters) ? parameters : z.fromJSONSchema(parameters);
     const json = isZod(parameters) ? z.toJSONSchema(parameters, { io: 'input' }) : parameters;
     const { $schema: _, ...parametersJsonSchema } = json;
+    if (json['type'] !== 'object') throw new TypeError('its type must be "object"');
     return {
       execute,
       arguments: schema,
@@ -119,8 +125,8 @@ function entryOf(item: CallerFunction): Entry {
   }
 }
 
-function isZod(parameters: CallerFunction['parameters']): parameters is z.ZodType {
-  return parameters instanceof z.ZodType;
+function isZod(parameters: CallerFunction['parameters']): parameters is z.core.$ZodType {
+  return parameters instanceof z.core.$ZodType;
 }
 
 function badFunction(name: string, remedy: string, cause?: unknown): ConfigError {

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import * as mini from 'zod/mini';
+import { z as zod3 } from 'zod/v3';
 import { defineFunction, functionTable } from '../../src/agent/caller-function.js';
 import { ConfigError } from '../../src/errors.js';
 
@@ -86,6 +88,75 @@ describe('functions of the caller', () => {
       { name: 'note', description: '', parameters: z.object({}), execute: () => undefined },
     ]);
     expect((await table.call({ name: 'note' }, signal)).response).toEqual({ output: null });
+  });
+
+  it('answer null for what JSON has no word for', async () => {
+    const table = functionTable([
+      { name: 'note', description: '', parameters: z.object({}), execute: () => () => 1 },
+    ]);
+    expect((await table.call({ name: 'note' }, signal)).response).toEqual({ output: null });
+  });
+
+  it('may check their arguments asynchronously, and a check that throws is answered', async () => {
+    const named = (name: string, check: (n: number) => unknown) => ({
+      name,
+      description: '',
+      parameters: z.object({ n: z.number().refine(check) }),
+      execute: ({ n }: { n: number }) => n,
+    });
+    const table = functionTable([
+      named('patient', (n) => Promise.resolve(n > 0)),
+      named('broken', () => {
+        throw new Error('no list of numbers');
+      }),
+    ]);
+    const good = await table.call({ name: 'patient', args: { n: 1 } }, signal);
+    const bad = await table.call({ name: 'patient', args: { n: -1 } }, signal);
+    const broken = await table.call({ name: 'broken', args: { n: 1 } }, signal);
+    expect(good.response).toEqual({ output: 1 });
+    expect(bad.response['error']).toMatch(/do not fit/);
+    expect(broken.response['error']).toMatch(/broken failed: no list of numbers/);
+  });
+
+  it.each([
+    ['zod', z.object({ list: z.any() })],
+    ['JSON Schema', { type: 'object' }],
+  ])('that change their arguments leave the call as it came: %s', async (_, parameters) => {
+    const execute = ({ list }: { list: number[] }): number[] => list.sort();
+    const table = functionTable([{ name: 'sort', description: '', parameters, execute }]);
+    const call = { name: 'sort', args: { list: [3, 1, 2] } };
+    expect((await table.call(call, signal)).response).toEqual({ output: [1, 2, 3] });
+    expect(call.args).toEqual({ list: [3, 1, 2] });
+  });
+
+  it('take schemas of zod mini', async () => {
+    const parameters = mini.object({ n: mini.number() });
+    const table = functionTable([
+      { name: 'half', description: '', parameters, execute: ({ n }: { n: number }) => n / 2 },
+    ]);
+    expect(table.declarations[0]?.parametersJsonSchema).toMatchObject({ type: 'object' });
+    const { response } = await table.call({ name: 'half', args: { n: 4 } }, signal);
+    expect(response).toEqual({ output: 2 });
+  });
+
+  it.each([
+    ['a text', z.string()],
+    ['a list', { type: 'array' }],
+    ['anything', {}],
+    ['nothing', null],
+    ['a date', z.object({ at: z.date() })],
+    ['an object of zod 3', zod3.object({ n: zod3.number() })],
+  ])('are refused when their parameters are %s', (_, parameters) => {
+    expect(() => functionTable([{ ...price, parameters: parameters as never }])).toThrow(
+      expect.objectContaining({ code: 'BAD_OPTION' }),
+    );
+  });
+
+  it.each([
+    ['a name', { name: undefined }],
+    ['something to execute', { execute: undefined }],
+  ])('are refused without %s', (_, lack) => {
+    expect(() => functionTable([{ ...price, ...(lack as object) }])).toThrow(ConfigError);
   });
 
   it.each(['execute_code', '9lives', 'with space', ''])(
