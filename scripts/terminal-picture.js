@@ -10,6 +10,7 @@ const PALETTE = [
 ];
 const PLAIN = { color: '#c9d1d9', bold: false, dim: false, italic: false };
 
+let style = PLAIN;
 const lines = readFileSync(0, 'utf8').trimEnd().split('\n');
 const rows = lines.map(spansOf);
 const columns = Math.max(
@@ -22,7 +23,7 @@ const height = Math.ceil(rows.length * CELL.height + 2 * PADDING);
 process.stdout.write(
   `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">\n` +
     `<rect width="100%" height="100%" rx="8" fill="#0d1117"/>\n` +
-    `<g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="14" xml:space="preserve">\n` +
+    `<g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="14">\n` +
     rows.map(rowElement).join('') +
     '</g>\n</svg>\n',
 );
@@ -41,14 +42,14 @@ function rowElement(spans, index) {
       style.dim ? 'opacity="0.6"' : '',
       style.italic ? 'font-style="italic"' : '',
     ];
-    return `<text x="${x}" y="${y}" textLength="${length}" ${look.filter(Boolean).join(' ')}>${escape(text)}</text>\n`;
+    return `<text style="white-space:pre" x="${x}" y="${y}" textLength="${length}" ${look.filter(Boolean).join(' ')}>${escape(text)}</text>\n`;
   });
   return pieces.join('');
 }
 
+/** A style lasts from line to line until it is changed. */
 function spansOf(line) {
   const spans = [];
-  let style = PLAIN;
   for (const piece of line.split(/(\x1b\[[\d;]*m)/)) {
     const codes = /^\x1b\[([\d;]*)m$/.exec(piece);
     if (codes !== null) style = restyled(style, codes[1].split(';').map(Number));
