@@ -2,28 +2,29 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { sendJson, WireAnswer } from './wire-answer.js';
 
 /** One tools/call on the wire, to be answered by hand. */
-export interface ToolCall {
-  id: string | number | undefined;
-  tool: string;
-  args: Record<string, unknown>;
-  headers: IncomingMessage['headers'];
-  /** Ends the call with a result. */
-  result(payload: object): void;
-  /** Sends output as it appears. */
-  progress(text: string, stream?: 'stdout' | 'stderr'): void;
-  /** Opens the answer's event stream without a message. */
-  begin(): void;
-  /** Ends the event stream cleanly without a result. */
-  endSilently(): void;
-  /** Breaks the connection in the middle of the answer. */
-  cut(): void;
-  toolError(text: string, structuredContent?: object): void;
-  rpcError(code: number, message: string, data?: unknown): void;
-  http(status: number, body: string | object, headers?: Record<string, string>): void;
+export class ToolCall extends WireAnswer {
+  readonly id: string | number | undefined;
+  readonly tool: string;
+  readonly args: Record<string, unknown>;
+  readonly headers: IncomingMessage['headers'];
   /** Settles when the client cancels this call; the answer stays open. */
-  cancelled: Promise<void>;
+  readonly cancelled: Promise<void>;
+
+  constructor(
+    response: ServerResponse,
+    message: Message,
+    details: Pick<ToolCall, 'tool' | 'args' | 'headers' | 'cancelled'>,
+  ) {
+    super(response, { id: message.id, progressToken: message.params?._meta?.progressToken });
+    this.id = message.id;
+    this.tool = details.tool;
+    this.args = details.args;
+    this.headers = details.headers;
+    this.cancelled = details.cancelled;
+  }
 }
 
 type Answer = (call: ToolCall) => void | Promise<void>;
@@ -140,7 +141,12 @@ export class ScriptedColab implements AsyncDisposable {
     const cancelled = new Promise<void>((resolve) => {
       this.#cancelled.set(String(message.id), resolve);
     });
-    const call = wireCall(message, response, { tool, args, headers: request.headers, cancelled });
+    const call = new ToolCall(response, message, {
+      tool,
+      args,
+      headers: request.headers,
+      cancelled,
+    });
     if (tool === 'execute_code' && GUARD.test(String(args['code']))) {
       this.#answerGuard(call);
       return;
@@ -214,70 +220,6 @@ interface Message {
     requestId?: string | number;
     _meta?: { progressToken?: string | number };
   };
-}
-
-function wireCall(
-  message: Message,
-  response: ServerResponse,
-  about: Pick<ToolCall, 'tool' | 'args' | 'headers' | 'cancelled'>,
-): ToolCall {
-  const begin = (): void => {
-    if (response.headersSent) return;
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.flushHeaders();
-  };
-  const send = (payload: object): void => {
-    begin();
-    response.write(`event: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', ...payload })}\n\n`);
-  };
-  const finish = (payload: object): void => {
-    send({ id: message.id, ...payload });
-    response.end();
-  };
-  return {
-    ...about,
-    id: message.id,
-    begin,
-    progress(text, stream) {
-      const params = {
-        progressToken: message.params?._meta?.progressToken,
-        progress: 1,
-        message: text,
-        ...(stream !== undefined && { _meta: { 'colab-solver/stream': stream } }),
-      };
-      send({ method: 'notifications/progress', params });
-    },
-    result(payload) {
-      const content = [{ type: 'text', text: JSON.stringify(payload) }];
-      finish({ result: { content, structuredContent: payload } });
-    },
-    toolError(text, structuredContent) {
-      const content = [{ type: 'text', text }];
-      finish({ result: { isError: true, content, structuredContent } });
-    },
-    rpcError(code, text, data) {
-      finish({ error: { code, message: text, data } });
-    },
-    endSilently() {
-      begin();
-      response.end();
-    },
-    cut() {
-      begin();
-      // What was sent arrives; then the connection ends in the middle of the answer.
-      response.socket?.end();
-    },
-    http(status, body, headers = {}) {
-      for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-      if (typeof body === 'object') sendJson(response, status, body);
-      else response.writeHead(status).end(body);
-    },
-  };
-}
-
-function sendJson(response: ServerResponse, status: number, body: object): void {
-  response.setHeader('content-type', 'application/json');
-  response.writeHead(status).end(JSON.stringify(body));
 }
 
 async function readJson(request: IncomingMessage): Promise<unknown> {

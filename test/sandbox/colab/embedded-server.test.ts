@@ -1,31 +1,24 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectColab } from '../../../src/sandbox/colab/colab-sandbox.js';
 import { fixedToken } from '../../../src/sandbox/colab/sign-in.js';
-import type { ColabServer } from '../../../src/sandbox/local/colab-server.js';
-import { startColabServer } from '../../../src/sandbox/local/colab-server.js';
-import { startJupyterRuntime } from '../../../src/sandbox/local/jupyter-runtime.js';
 import type { Sandbox, Session } from '../../../src/sandbox/sandbox.js';
-import { CuttingProxy } from '../../support/cutting-proxy.js';
-import { testPython } from '../../support/python.js';
+import type { EmbeddedColab } from '../../support/embedded-colab.js';
+import { startEmbeddedColab } from '../../support/embedded-colab.js';
+import { FaultyColab } from '../../support/faulty-colab.js';
 import { LONG_MS, quickly } from './connected.js';
 
 /** Short, so that a script of a second outlives several streams. */
 const STREAM_MS = 400;
 const limit = { timeoutMs: LONG_MS };
 
-let server: ColabServer;
-let proxy: CuttingProxy;
+let server: EmbeddedColab;
+let proxy: FaultyColab;
 let sandbox: Sandbox;
 let session: Session;
 
 beforeAll(async () => {
-  const pythonPath = await testPython();
-  const options = { pythonPath, isolation: 'none', allowNetwork: false } as const;
-  server = await startColabServer({
-    startRuntime: ({ signal }) => startJupyterRuntime({ ...options, signal }),
-    limits: { streamingDeadlineMs: STREAM_MS },
-  });
-  proxy = await CuttingProxy.start(server.url);
+  server = await startEmbeddedColab({ limits: { streamingDeadlineMs: STREAM_MS } });
+  proxy = await FaultyColab.start(server);
   sandbox = await connectColab({
     url: proxy.url,
     signIn: fixedToken(server.token),
@@ -87,7 +80,7 @@ describe('a script that outlives its connections runs once, its output shown onc
   });
 
   it('an answer that the server delivered and nobody received: unknown, but not run again', async () => {
-    proxy.swallowAnswer(/"executionCount"/);
+    proxy.fault('execute_code', { lose: 'cut', when: 'after' });
     await expect(session.execute(counting('swallowed', 1), limit)).rejects.toMatchObject({
       code: 'EXECUTION_UNKNOWN',
     });
