@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { linkSignal, MAX_TIMER_MS } from '../abort.js';
 import type { LinkedSignal } from '../abort.js';
-import { withoutTimeLimits } from '../patient-fetch.js';
+import { ConfigError } from '../errors.js';
 import { networkError, notGeminiError, streamCutError, systemCode } from './gemini-errors.js';
 import type { GeminiPeer } from './gemini-errors.js';
 
@@ -57,8 +57,9 @@ export class GeminiExchange implements Disposable {
     using silence = this.#watchSilence();
     try {
       const { signal } = this.#link;
-      return await fetch(input, withoutTimeLimits({ ...init, redirect: 'manual', signal }));
+      return await fetch(input, { ...init, redirect: 'manual', signal });
     } catch (error) {
+      if (error instanceof ConfigError) throw error;
       throw silence.error ?? networkError(error, peer);
     }
   }

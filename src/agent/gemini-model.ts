@@ -4,12 +4,13 @@ import type {
   GenerateContentResponse,
   ThinkingConfig,
 } from '@google/genai';
-import { ConfigError, ModelError } from '../errors.js';
+import { ColabSolverError, ConfigError } from '../errors.js';
 import type { Content } from '../parts/content.js';
 import { appendParts, partsFromGenai, verbatim } from '../parts/genai.js';
 import type { Part } from '../parts/part.js';
 import { addUsage, emptyUsage, laterCounts, requestUsage } from '../parts/usage.js';
 import type { TokenCounts, Usage } from '../parts/usage.js';
+import { patientFetch } from '../patient-fetch.js';
 import { DEFAULT_RETRY_POLICY, delayAfter, pause, saysRetryable } from '../retry.js';
 import type { RetryPolicy } from '../retry.js';
 import { checkBaseUrl, GEMINI_BASE_URL } from './gemini-base-url.js';
@@ -41,7 +42,7 @@ export interface GeminiModelOptions {
   retry?: Partial<RetryPolicy>;
   /** A request without a single byte for this long is sent again. Default 600 000: thinking can be silent for minutes. */
   idleTimeoutMs?: number;
-  /** Default Node's own. */
+  /** Default Node's own, through the proxy of the environment and without a limit on silence. */
   fetch?: typeof fetch;
 }
 
@@ -93,7 +94,7 @@ export function createGeminiModel(options: GeminiModelOptions): Model {
       peer,
       signal: request.signal,
       idleTimeoutMs: options.idleTimeoutMs ?? 600_000,
-      fetch: options.fetch ?? fetch,
+      fetch: options.fetch ?? patientFetch,
     });
     for await (const chunk of chunks(parameters(request, exchange), exchange)) {
       for (const { text, thought = false } of response.add(chunk)) {
@@ -112,7 +113,7 @@ export function createGeminiModel(options: GeminiModelOptions): Model {
     try {
       yield* await client.models.generateContentStream(params);
     } catch (error) {
-      if (error instanceof ModelError) throw error;
+      if (error instanceof ColabSolverError) throw error;
       if (error instanceof ApiError) {
         const { status: httpStatus, message: text } = error;
         const { retryAfterMs } = exchange;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { scrub } from '../logger.js';
+import { ProxyRefusal } from '../patient-fetch.js';
 
 /** gRPC's names in the order of their numbers, from 1. */
 const STATUS_NAMES = [
@@ -351,6 +352,7 @@ function networkText(raw: Error): string {
 }
 
 function wasNeverSent(raw: Error): boolean {
+  if (raw.cause instanceof ProxyRefusal) return true;
   return ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'].includes(
     networkCode(raw) ?? '',
   );

@@ -29,7 +29,7 @@ export const rooms: readonly Room[] = [
   { place: 'retry.ts', imports: ['errors.ts', 'abort.ts'] },
   { place: 'logger.ts', imports: ['errors.ts', 'abort.ts'] },
   { place: 'safe-url.ts', imports: ['errors.ts'] },
-  { place: 'patient-fetch.ts', imports: [] },
+  { place: 'patient-fetch.ts', imports: ['errors.ts', 'safe-url.ts'] },
   { place: 'config.ts', imports: base },
   { place: 'parts/', imports: ['errors.ts'], importsTypesOf: ['sandbox/execution.ts'] },
   { place: 'sandbox/', imports: base },
@@ -65,6 +65,7 @@ export const vendorPlaces: Readonly<Record<string, readonly string[]>> = {
   'google-auth-library': ['sandbox/colab/'],
   'p-queue': ['sandbox/session-pool.ts', 'batch/'],
   pino: ['logger.ts'],
+  undici: ['patient-fetch.ts'],
   ws: ['sandbox/local/'],
   zod: ['config.ts', 'parts/', 'sandbox/', 'agent/', 'batch/', 'solver.ts', 'cli/'],
 };

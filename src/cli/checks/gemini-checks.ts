@@ -1,6 +1,7 @@
 import { linkSignal } from '../../abort.js';
 import { checkBaseUrl, GEMINI_BASE_URL } from '../../agent/gemini-base-url.js';
 import { ConfigError } from '../../errors.js';
+import { patientFetch } from '../../patient-fetch.js';
 import { PROBE_TIMEOUT_MS } from './check.js';
 import type { Check, CheckOptions } from './check.js';
 
@@ -38,7 +39,7 @@ async function endpointCheck(
   using link = linkSignal(signal, PROBE_TIMEOUT_MS);
   try {
     // Listing models costs no tokens; a redirect is not followed, since the key would go along.
-    const response = await fetch(`${baseUrl}/v1beta/models?pageSize=1`, {
+    const response = await patientFetch(`${baseUrl}/v1beta/models?pageSize=1`, {
       headers: key === undefined ? {} : { 'x-goog-api-key': key },
       redirect: 'manual',
       signal: link.signal,

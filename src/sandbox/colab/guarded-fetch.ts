@@ -1,4 +1,4 @@
-import { withoutTimeLimits } from '../../patient-fetch.js';
+import { patientFetch } from '../../patient-fetch.js';
 import { HttpRefusal } from '../failure.js';
 
 export interface GuardedRequest {
@@ -11,7 +11,7 @@ export interface GuardedRequest {
 const MAX_REDIRECTS = 3;
 
 /**
- * `fetch` that waits as long as the answer takes, follows redirects within the origin only, so that no credential
+ * `fetch` that waits as long as the answer takes, goes through the proxy of the environment, follows redirects within the origin only, so that no credential
  * leaves it, and throws {@link HttpRefusal} for every answer that is not 2xx.
  */
 export async function guardedFetch(url: URL, request: GuardedRequest): Promise<Response> {
@@ -19,7 +19,7 @@ export async function guardedFetch(url: URL, request: GuardedRequest): Promise<R
   for (let redirects = 0; ; redirects++) {
     const { method, headers, body: sent = null, signal = null } = request;
     const init = { method, headers, body: sent, signal, redirect: 'manual' } as const;
-    const response = await fetch(target, withoutTimeLimits(init));
+    const response = await patientFetch(target, init);
     if (response.ok) return response;
     const next = redirectTarget(response, target);
     const body = await response.text();

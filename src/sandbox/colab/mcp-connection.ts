@@ -2,7 +2,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { McpError } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 import { abortable, linkSignal } from '../../abort.js';
-import { SandboxError } from '../../errors.js';
+import { ColabSolverError } from '../../errors.js';
 import { closedError } from '../sandbox-errors.js';
 import type { Failure } from '../failure.js';
 import { FailedCall, readFailure, ToolRefusal } from '../failure.js';
@@ -56,7 +56,7 @@ export class McpConnection {
 
   /**
    * The tool's result as the server gave it, neither checked nor trimmed.
-   * @throws {FailedCall}, {@link SandboxError} where we are signed out or closed, or the signal's reason once the server has
+   * @throws {FailedCall}, {@link ColabSolverError} where we are signed out, misconfigured or closed, or the signal's reason once the server has
    * been told to cancel.
    */
   async callTool(tool: string, args: object, options: CallOptions = {}): Promise<unknown> {
@@ -157,7 +157,7 @@ export class McpConnection {
   /** Returns where the call may be made once more: it was refused before anything ran, and the cause is mended. */
   async #mend(error: unknown, link: Link | undefined, mended: Set<Mending>): Promise<void> {
     const cause = causeOf(error);
-    if (cause instanceof SandboxError) throw cause;
+    if (cause instanceof ColabSolverError) throw cause;
     const failure = readFailure(cause);
     const mending = mendingFor(failure, link);
     if (mending === undefined || mended.has(mending)) throw new FailedCall(failure);
