@@ -140,13 +140,17 @@ class FaultRun {
   async #worker(pool: SessionPool): Promise<void> {
     while (this.#next < this.#options.executions) {
       try {
-        await using lease = await pool.lease();
-        await this.#useSession(lease.session);
+        await this.#useLease(pool);
       } catch (error) {
         if (!(error instanceof SandboxError)) throw error;
         count(this.refusedLeases, error.code);
       }
     }
+  }
+
+  async #useLease(pool: SessionPool): Promise<void> {
+    await using lease = await pool.lease();
+    await this.#useSession(lease.session);
   }
 
   /** A few scripts, until one costs the session. */

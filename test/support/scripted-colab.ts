@@ -34,7 +34,9 @@ export interface ScriptedColabOptions {
   tokens?: Set<string>;
 }
 
+/** The tiny scripts of the client's own, and the line under which it sends those of others. */
 const GUARD = /session guard|colab_session_guard/;
+const HEADING = /^.*colab_session_guard\.require\(.*\n/;
 
 /**
  * A Colab MCP server whose answers are written by the test. Tools have plain default answers; `answer` queues others.
@@ -136,7 +138,7 @@ export class ScriptedColab implements AsyncDisposable {
       return;
     }
     const tool = message.params?.name ?? '';
-    const args = message.params?.arguments ?? {};
+    const args = withoutHeading(message.params?.arguments ?? {});
     this.calls.push({ tool, args, headers: request.headers });
     const cancelled = new Promise<void>((resolve) => {
       this.#cancelled.set(String(message.id), resolve);
@@ -149,6 +151,10 @@ export class ScriptedColab implements AsyncDisposable {
     });
     if (tool === 'execute_code' && GUARD.test(String(args['code']))) {
       this.#answerGuard(call);
+      return;
+    }
+    if (tool === 'execute_code' && this.kernel.isReplaced) {
+      this.#answerUnmarked(call);
       return;
     }
     const answer = this.#answers.get(tool)?.shift();
@@ -164,14 +170,19 @@ export class ScriptedColab implements AsyncDisposable {
       call.begin();
       return;
     }
-    kernel.executionCount += 1;
-    const executionCount = kernel.executionCount;
     if (kernel.isReplaced) {
-      const executionError = { name: 'AttributeError', value: 'colab_session_guard' };
-      call.result({ executionCount, executionError });
+      this.#answerUnmarked(call);
       return;
     }
-    call.result({ executionCount, result: `'${kernel.token}'` });
+    kernel.executionCount += 1;
+    call.result({ executionCount: kernel.executionCount, result: `'${kernel.token}'` });
+  }
+
+  /** As a kernel does that was put in the place of the one that the client marked. */
+  #answerUnmarked(call: ToolCall): void {
+    this.kernel.executionCount += 1;
+    const executionError = { name: 'AttributeError', value: "no attribute 'colab_session_guard'" };
+    call.result({ executionCount: this.kernel.executionCount, executionError });
   }
 
   #answerPlainly(call: ToolCall): void {
@@ -220,6 +231,11 @@ interface Message {
     requestId?: string | number;
     _meta?: { progressToken?: string | number };
   };
+}
+
+function withoutHeading(args: Record<string, unknown>): Record<string, unknown> {
+  const { code } = args;
+  return typeof code === 'string' ? { ...args, code: code.replace(HEADING, '') } : args;
 }
 
 async function readJson(request: IncomingMessage): Promise<unknown> {

@@ -12,7 +12,9 @@ import {
   carriesToken,
   CellTexts,
   guardCode,
+  headed,
   PROBE_CODE,
+  wasNotRun,
   wasRefusedAsRepeated,
 } from './session-guard.js';
 import type { ExecuteCodeResult } from './tool-results.js';
@@ -31,6 +33,8 @@ export interface KernelOptions {
 
 /** For the tiny scripts of our own. */
 const OWN_SCRIPT_MS = 60_000;
+
+const REPLACED = 'its kernel died, and the empty one put in its place did not run the script.';
 
 /** A session's kernel, as far as the server lets us know it. Calls must not overlap. */
 export class ColabKernel {
@@ -64,14 +68,15 @@ export class ColabKernel {
     const startedAt = performance.now();
     const output = new OutputFollower(options.onOutput);
     using limit = linkSignal(options.signal, options.timeoutMs);
-    let execution = this.#execution(code, limit.signal, output);
+    const script = headed(this.#token, code);
+    let execution = this.#execution(script, limit.signal, output);
     let result: ExecuteCodeResult | undefined;
     try {
       result = await this.#resultOf(execution);
       if (wasRefusedAsRepeated(result)) {
         // The server does not hand on line ends, so the kernel took a new script for an old one.
         await this.#isSameKernel();
-        execution = this.#execution(code, limit.signal, output);
+        execution = this.#execution(script, limit.signal, output);
         result = await this.#resultOf(execution);
       }
     } catch (error) {
@@ -102,6 +107,7 @@ export class ColabKernel {
 
   async #resultOf(execution: ResumableExecution): Promise<ExecuteCodeResult> {
     const { result, attachments } = await this.#answer(execution);
+    if (wasNotRun(result)) throw this.#lose(REPLACED);
     if (attachments > 1 && wasRefusedAsRepeated(result)) {
       throw executionUnknown(
         this.#options.session,
@@ -111,7 +117,7 @@ export class ColabKernel {
     const isFurther = result.executionCount > this.#lastCount;
     this.#lastCount = result.executionCount;
     if (isFurther || (await this.#isSameKernel())) return result;
-    throw this.#lose('its kernel died, and the script ran in an empty one put in its place.');
+    throw this.#lose(REPLACED);
   }
 
   async #answer(execution: ResumableExecution): Promise<Resumed> {

@@ -10,6 +10,19 @@ export function guardCode(token: string): string {
   return `exec(compile(${JSON.stringify(source)}, '<session guard>', 'exec'), {'__name__': 'session_guard', 'token': '${token}'})`;
 }
 
+/** `code` under a line that the kernel marked with `token` takes off; any other one fails on it and runs nothing. */
+export function headed(token: string, code: string): string {
+  return `__import__('IPython').get_ipython().colab_session_guard.require('${token}')\n${code}`;
+}
+
+/** True where the kernel does not carry the mark, so that the script did not begin. */
+export function wasNotRun({ executionError }: ExecuteCodeResult): boolean {
+  return (
+    executionError?.name === 'AttributeError' &&
+    executionError.value.includes('colab_session_guard')
+  );
+}
+
 /** Its value is the kernel's token; fails in a kernel without one. Also a barrier: it runs when what ran before has ended. */
 export const PROBE_CODE = "__import__('IPython').get_ipython().colab_session_guard.token";
 
