@@ -33,7 +33,7 @@ export interface PauseBeforeRetry {
 export interface RetryOptions {
   policy?: RetryPolicy;
   signal?: AbortSignal | undefined;
-  /** Which failures may pass; default those of our errors that say so. */
+  /** Which failures may pass; default those of our errors that say so. Asked only where a try is left. */
   isRetryable?: (error: unknown) => boolean;
   /** Called before every pause. */
   onRetry?: (pause: PauseBeforeRetry) => void;
@@ -54,8 +54,8 @@ export async function retry<T>(
       return await operation(attempt);
     } catch (error) {
       signal?.throwIfAborted();
-      const delayMs = isRetryable(error) ? delayAfter(error, attempt, policy) : undefined;
-      if (delayMs === undefined) throw error;
+      const delayMs = delayAfter(error, attempt, policy);
+      if (delayMs === undefined || !isRetryable(error)) throw error;
       onRetry?.({ error, attempt: attempt + 1, delayMs });
       await pause(delayMs, policy, signal);
     }
@@ -72,15 +72,16 @@ export function delayAfter(
   policy: RetryPolicy,
 ): number | undefined {
   if (attempt >= policy.attempts) return undefined;
-  const random = policy.random ?? Math.random;
   const serverDelayMs = error instanceof ColabSolverError ? error.retryAfterMs : undefined;
-  if (serverDelayMs === undefined) {
-    return Math.round(
-      random() * Math.min(policy.maxDelayMs, policy.firstDelayMs * 2 ** (attempt - 1)),
-    );
-  }
-  if (serverDelayMs > policy.maxServerDelayMs) return undefined;
-  return Math.round(serverDelayMs + random() * policy.firstDelayMs);
+  if (serverDelayMs !== undefined && serverDelayMs > policy.maxServerDelayMs) return undefined;
+  return backOffMs(attempt, policy, serverDelayMs);
+}
+
+/** The pause after the failure number `failures` in a row, whatever the policy says of attempts. */
+export function backOffMs(failures: number, policy: RetryPolicy, serverDelayMs?: number): number {
+  const { firstDelayMs, maxDelayMs, random = Math.random } = policy;
+  if (serverDelayMs !== undefined) return Math.round(serverDelayMs + random() * firstDelayMs);
+  return Math.round(random() * Math.min(maxDelayMs, firstDelayMs * 2 ** (failures - 1)));
 }
 
 /** Waits as the policy says, or rejects with the signal's reason at once. */

@@ -34,7 +34,7 @@ export async function callSafely<T extends z.ZodType>(
         throw toSandboxError(error.failure, { tool, on, url: connection.url });
       }
     },
-    { policy, signal, isRetryable: mayPass },
+    { policy, signal, isRetryable: (error) => mayPass(error) && connection.limiter.takeRetry() },
   );
   const parsed = schema.safeParse(payload);
   if (parsed.success) return parsed.data;

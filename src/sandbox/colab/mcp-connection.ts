@@ -3,16 +3,26 @@ import { McpError } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 import { abortable, linkSignal } from '../../abort.js';
 import { ColabSolverError } from '../../errors.js';
+import type { RetryPolicy } from '../../retry.js';
 import { closedError } from '../sandbox-errors.js';
 import type { Failure } from '../failure.js';
 import { FailedCall, readFailure, ToolRefusal } from '../failure.js';
 import type { TransportOptions } from './mcp-transport.js';
 import { McpTransport } from './mcp-transport.js';
+import type { RateLimiter } from './rate-limiter.js';
+import { limiterFor } from './rate-limiter.js';
 
 export interface CallOptions {
   signal?: AbortSignal | undefined;
   /** Gets the `params` of each progress notification of this call. */
   onProgress?: ((params: ProgressParams) => void) | undefined;
+  /** Called when the request is handed to the transport; until then nothing of it can have run. */
+  onSend?: (() => void) | undefined;
+}
+
+export interface ConnectionOptions extends TransportOptions {
+  /** How long a refusal for the rate of calls makes all calls wait. Default as for retries. */
+  policy?: RetryPolicy | undefined;
 }
 
 const ProgressSchema = z.looseObject({
@@ -41,13 +51,16 @@ interface Link {
 
 /** Calls the tools of one Colab MCP server; signs in afresh and reconnects where that mends a refused call. */
 export class McpConnection {
-  readonly #options: TransportOptions;
+  /** Shared by all connections to the endpoint. */
+  readonly limiter: RateLimiter;
+  readonly #options: ConnectionOptions;
   readonly #listeners = new Map<string, (params: ProgressParams) => void>();
   readonly #stop = new AbortController();
   #link: Promise<Link> | undefined;
 
-  constructor(options: TransportOptions) {
+  constructor(options: ConnectionOptions) {
     this.#options = options;
+    this.limiter = limiterFor(options.url, options.policy);
   }
 
   get url(): string {
@@ -64,7 +77,10 @@ export class McpConnection {
     for (;;) {
       const link = await this.#connected(mended, options.signal);
       try {
-        return payloadOf(await this.#request(link, tool, args, options));
+        return await this.limiter.run(async () => {
+          options.onSend?.();
+          return payloadOf(await this.#request(link, tool, args, options));
+        }, options.signal);
       } catch (error) {
         options.signal?.throwIfAborted();
         await this.#mend(error, link, mended);
@@ -121,7 +137,8 @@ export class McpConnection {
       }
     };
     using linked = linkSignal(this.#stop.signal);
-    await client.connect(transport, { signal: linked.signal, timeout: HANDSHAKE_MS });
+    const options = { signal: linked.signal, timeout: HANDSHAKE_MS };
+    await this.limiter.run(() => client.connect(transport, options), linked.signal);
     return { client, transport };
   }
 

@@ -112,17 +112,20 @@ export class ResumableExecution {
     signal.throwIfAborted();
     if (this.#attachments > 0) onReattach?.();
     this.#attachments += 1;
-    this.#isAttached = true;
+    const onSend = (): void => {
+      this.#isAttached = true;
+    };
     const onProgress = (params: ProgressParams): void => {
       this.#mayHaveRun = true;
       if (params.message !== undefined && params.message !== '') onOutput?.(toChunk(params));
     };
     try {
-      const payload = await connection.callTool('execute_code', this.#args, { signal, onProgress });
+      const options = { signal, onProgress, onSend };
+      const payload = await connection.callTool('execute_code', this.#args, options);
       return this.#read(payload);
     } catch (error) {
-      if (signal.aborted) this.#mayHaveRun = true;
-      else this.#isAttached = false;
+      if (!signal.aborted) this.#isAttached = false;
+      else if (this.#isAttached) this.#mayHaveRun = true;
       throw error;
     }
   }
@@ -139,7 +142,7 @@ export class ResumableExecution {
 
   /** Waits before the next call, or throws where there is none to be made. */
   async #pause(failure: Failure, failures: number, unknowns: number): Promise<void> {
-    const { policy, signal, session } = this.#options;
+    const { connection, policy, signal, session } = this.#options;
     const meaning = meaningOf(failure, this.#mayHaveRun);
     if (meaning === 'detached') this.#mayHaveRun = true;
     if (meaning === 'lost') throw sessionLost(session, failure.text, failure.raw);
@@ -152,6 +155,8 @@ export class ResumableExecution {
         ? delayAfter(error, Math.min(failures, 32), { ...policy, attempts })
         : undefined;
     if (delayMs === undefined) throw error;
+    // Re-attaching is no retry: the script is there, and only its answer is fetched.
+    if (!this.#mayHaveRun && !connection.limiter.takeRetry()) throw error;
     await sleep(delayMs, signal);
     if (meaning === 'detached' && failure.status !== 'DEADLINE_EXCEEDED')
       await this.#requireSession();
