@@ -39,25 +39,31 @@ const REMEDIES: Record<Exclude<Verdict, 'usable'>, readonly Remedy[]> = {
   unclear: ['again', 'again'],
 };
 
+/** Nobody is told to call what is not declared, or may not be called. */
+function remedies(verdict: Exclude<Verdict, 'usable'>, mode: CodeMode): readonly Remedy[] {
+  const all = REMEDIES[verdict];
+  return mode === 'call' ? all : all.filter((each) => each !== 'correct' && each !== 'fence');
+}
+
 /** Asks until a response can be used. Nudges go with one request only; the history keeps real turns alone. */
 export async function* ask(options: AskOptions): AsyncGenerator<RunEvent, Answer, undefined> {
   const tried = new Map<Verdict, number>();
   let { mode } = options;
   let request = options.request(mode);
-  for (let attempt = 1; ; attempt++) {
-    const response = yield* generate(options.model, request);
+  for (let attempt = 2; ; attempt++) {
+    const response = yield* generate(options.model, { ...request, onSpent: options.onUsage });
     options.onUsage(response.usage);
     const verdict = judge(response);
     if (verdict === 'usable') return { kind: 'response', response, mode };
 
     const reason = describeFinish(response);
     const count = tried.get(verdict) ?? 0;
-    const remedy = REMEDIES[verdict][count];
+    const remedy = remedies(verdict, mode)[count];
     if (verdict === 'account') throw accountError(options.model, reason);
     if (remedy === undefined) return giveUp(verdict, reason, response);
     tried.set(verdict, count + 1);
     yield { type: 'retry', reason, attempt, delayMs: 0 };
-    if (remedy === 'fence' && mode === 'call') mode = 'fenced';
+    if (remedy === 'fence') mode = 'fenced';
     request = mend(remedy, options.request(mode), response);
   }
 }
@@ -74,7 +80,7 @@ async function* generate(
     return {
       content: { role: 'model', parts: [] },
       finishReason: 'MISSING_THOUGHT_SIGNATURE',
-      usage: { ...emptyUsage(), requests: 1 },
+      usage: emptyUsage(),
     };
   }
 }

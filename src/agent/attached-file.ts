@@ -1,4 +1,4 @@
-import { access, constants, stat } from 'node:fs/promises';
+import { access, constants, readFile, stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { ConfigError } from '../errors.js';
 
@@ -11,13 +11,13 @@ export interface AttachedFile {
   sizeBytes: number;
 }
 
-/** @throws {ConfigError} for a path that is no readable file, or two files of one name. */
+/** @throws {ConfigError} for a path that is no readable file, or two different files of one name. */
 export async function attachFiles(paths: readonly string[]): Promise<AttachedFile[]> {
   const files = new Map<string, AttachedFile>();
   for (const path of paths) {
     const file = await attach(path);
     const twin = files.get(file.name);
-    if (twin !== undefined) {
+    if (twin !== undefined && twin.path !== file.path) {
       throw new ConfigError(
         'UNREADABLE_FILE',
         `Two files are named ${file.name}: ${twin.path} and ${file.path}. Rename one of them.`,
@@ -28,6 +28,13 @@ export async function attachFiles(paths: readonly string[]): Promise<AttachedFil
   return [...files.values()];
 }
 
+/** @throws {ConfigError} where it can be read no more. */
+export async function contentOf({ path }: AttachedFile): Promise<Uint8Array> {
+  return readFile(path).catch((cause: unknown) => {
+    throw unreadable(path, cause);
+  });
+}
+
 async function attach(path: string): Promise<AttachedFile> {
   try {
     const info = await stat(path);
@@ -35,13 +42,15 @@ async function attach(path: string): Promise<AttachedFile> {
     await access(path, constants.R_OK);
     return { name: basename(path), path: resolve(path), sizeBytes: info.size };
   } catch (cause) {
-    const detail = cause instanceof Error ? cause.message : String(cause);
-    throw new ConfigError(
-      'UNREADABLE_FILE',
-      `Cannot read the file ${path}: ${detail}. Check the path and its permissions.`,
-      {
-        cause,
-      },
-    );
+    throw unreadable(path, cause);
   }
+}
+
+function unreadable(path: string, cause: unknown): ConfigError {
+  const detail = cause instanceof Error ? cause.message : String(cause);
+  return new ConfigError(
+    'UNREADABLE_FILE',
+    `Cannot read the file ${path}: ${detail}. Check the path and its permissions.`,
+    { cause },
+  );
 }

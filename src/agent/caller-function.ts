@@ -4,13 +4,18 @@ import { EXECUTE_CODE } from '../parts/code-part.js';
 import type { FunctionCall, FunctionResponse } from '../parts/part.js';
 import type { FunctionDeclaration } from './model.js';
 
+/** A schema of zod 4, mini too, from whichever copy of it the caller has: their classes differ in type by version. */
+export interface ZodSchema<Output = unknown> {
+  readonly _zod: { readonly output: Output };
+}
+
 /** A function of the caller's that the model may call beside `execute_code`. */
 export interface CallerFunction {
   /** A letter or `_`, then letters, digits, `_ . : -`; at most 128. */
   name: string;
   description: string;
   /** The arguments object, as a zod 4 object or as JSON Schema of type `object`. */
-  parameters: z.core.$ZodType | Record<string, unknown>;
+  parameters: ZodSchema | Record<string, unknown>;
   /**
    * Gets arguments that fit `parameters`; returns anything JSON can hold. What it throws is told to the model.
    * Called concurrently where the model asks for several functions at once.
@@ -21,10 +26,10 @@ export interface CallerFunction {
 }
 
 /** A caller's function whose `execute` gets its argument type from a zod schema. */
-export function defineFunction<Schema extends z.core.$ZodType>(
+export function defineFunction<Args>(
   definition: Omit<CallerFunction, 'parameters' | 'execute'> & {
-    parameters: Schema;
-    execute(args: z.output<Schema>, options: { signal: AbortSignal }): unknown;
+    parameters: ZodSchema<Args>;
+    execute(args: Args, options: { signal: AbortSignal }): unknown;
   },
 ): CallerFunction {
   return definition;
@@ -111,8 +116,7 @@ function entryOf(item: CallerFunction): Entry {
   const { name, description, parameters } = item;
   const execute = item.execute.bind(item) as Entry['execute'];
   try {
-    const schema = isZod(parameters) ? parameters : z.fromJSONSchema(parameters);
-    const json = isZod(parameters) ? z.toJSONSchema(parameters, { io: 'input' }) : parameters;
+    const { schema, json } = readSchema(parameters);
     const { $schema: _, ...parametersJsonSchema } = json;
     if (json['type'] !== 'object') throw new TypeError('its type must be "object"');
     return {
@@ -125,8 +129,15 @@ function entryOf(item: CallerFunction): Entry {
   }
 }
 
-function isZod(parameters: CallerFunction['parameters']): parameters is z.core.$ZodType {
-  return parameters instanceof z.core.$ZodType;
+function readSchema(parameters: CallerFunction['parameters']): {
+  schema: z.core.$ZodType;
+  json: Record<string, unknown>;
+} {
+  if (parameters instanceof z.core.$ZodType) {
+    return { schema: parameters, json: z.toJSONSchema(parameters, { io: 'input' }) };
+  }
+  const json = parameters as Record<string, unknown>;
+  return { schema: z.fromJSONSchema(json), json };
 }
 
 function badFunction(name: string, remedy: string, cause?: unknown): ConfigError {

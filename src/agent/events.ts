@@ -23,7 +23,7 @@ export interface SolveResult {
   contents: Content[];
   usage: Usage;
   files: ResultFile[];
-  /** Model responses that asked for executions or answered. */
+  /** Steps begun, an unfinished last one included. */
   steps: number;
   /** Scripts run. */
   executions: number;
@@ -39,7 +39,10 @@ export type RunEvent =
   | { type: 'notice'; text: string }
   | { type: 'step-start'; step: number }
   | { type: 'text'; text: string; thought: boolean }
-  /** The model is asked again; what it streamed since `step-start` or the last `retry` counts no more. */
+  /**
+   * The model is asked again, for the `attempt`th time after `delayMs`; what it streamed since `step-start` or the last
+   * `retry` counts no more.
+   */
   | { type: 'retry'; reason: string; attempt: number; delayMs: number }
   | { type: 'code'; id: string; code: string }
   | { type: 'output'; id: string; stream: 'stdout' | 'stderr'; text: string }

@@ -1,4 +1,4 @@
-import { textOf } from '../parts/content.js';
+import { isEmpty } from '../parts/content.js';
 import type { ModelResponse } from './model.js';
 
 /** What a response is good for. */
@@ -38,7 +38,7 @@ const VERDICTS: Record<string, Verdict> = {
 /** Finish reasons are an open set (Gemini API, FinishReason); an unknown one is `unclear`, never usable. */
 export function judge(response: ModelResponse): Verdict {
   if (response.blockReason !== undefined) return 'blocked';
-  if (response.finishReason === 'STOP') return hasContent(response) ? 'usable' : 'empty';
+  if (response.finishReason === 'STOP') return isEmpty(response.content.parts) ? 'empty' : 'usable';
   if (response.finishReason === '') return 'empty';
   if (response.finishReason.startsWith('IMAGE_')) return 'blocked';
   return VERDICTS[response.finishReason] ?? 'unclear';
@@ -51,9 +51,4 @@ export function describeFinish(response: ModelResponse): string {
   if (reason === 'STOP' || reason === '') return 'The response was empty.';
   const detail = response.finishMessage === undefined ? '' : `: ${response.finishMessage}`;
   return `The response ended with ${reason}${detail}.`;
-}
-
-function hasContent(response: ModelResponse): boolean {
-  const { parts } = response.content;
-  return textOf(parts).trim() !== '' || parts.some((part) => part.text === undefined);
 }

@@ -8,7 +8,7 @@ import { ColabSolverError, ConfigError } from '../errors.js';
 import type { Content } from '../parts/content.js';
 import { appendParts, partsFromGenai, verbatim } from '../parts/genai.js';
 import type { Part } from '../parts/part.js';
-import { addUsage, emptyUsage, laterCounts, requestUsage } from '../parts/usage.js';
+import { laterCounts, requestUsage } from '../parts/usage.js';
 import type { TokenCounts, Usage } from '../parts/usage.js';
 import { patientFetch } from '../patient-fetch.js';
 import { DEFAULT_RETRY_POLICY, delayAfter, pause, saysRetryable } from '../retry.js';
@@ -66,19 +66,18 @@ export function createGeminiModel(options: GeminiModelOptions): Model {
   async function* generate(
     request: ModelRequest,
   ): AsyncGenerator<ModelEvent, ModelResponse, undefined> {
-    const { signal } = request;
-    let spent = emptyUsage();
+    const { signal, onSpent } = request;
     for (let attempt = 1; ; attempt += 1) {
       signal?.throwIfAborted();
       const response = new StreamedResponse();
       try {
         yield* receive(request, response);
-        return response.finish(spent);
+        return response.finish();
       } catch (error) {
+        onSpent?.(response.usage);
         signal?.throwIfAborted();
         const delayMs = saysRetryable(error) ? delayAfter(error, attempt, policy) : undefined;
         if (delayMs === undefined) throw error;
-        spent = addUsage(spent, response.usage);
         yield { type: 'retry', reason: messageOf(error), attempt: attempt + 1, delayMs };
         await pause(delayMs, policy, signal);
       }
@@ -181,13 +180,13 @@ class StreamedResponse {
     return requestUsage(this.#counts);
   }
 
-  finish(spentBefore: Usage): ModelResponse {
+  finish(): ModelResponse {
     return {
       content: this.#content,
       finishReason: this.#finishReason,
       ...(this.finishMessage !== undefined && { finishMessage: this.finishMessage }),
       ...(this.#blockReason !== undefined && { blockReason: this.#blockReason }),
-      usage: addUsage(spentBefore, this.usage),
+      usage: this.usage,
     };
   }
 }

@@ -48,8 +48,13 @@ export async function* run(options: RunOptions): AsyncGenerator<RunEvent, RunOut
   try {
     ending = yield* steps(state);
   } catch (error) {
-    if (!(error instanceof DeadlineReached) || error !== link.signal.reason) throw error;
+    // The caller's signal may bring the deadline of a run around this one.
+    const isOwn = error === link.signal.reason && error !== options.signal?.reason;
+    if (!(error instanceof DeadlineReached) || !isOwn) throw error;
     ending = { status: 'deadline', text: '', reason: error.message };
+  } finally {
+    // Functions of the caller may still be under way where nobody waits for the run any more.
+    link.abort(new Error('The run is over.'));
   }
   return {
     ...ending,
@@ -77,8 +82,10 @@ async function* steps(run: Run): AsyncGenerator<RunEvent, Ending, undefined> {
       },
     });
     if (answer.kind === 'blocked') return { status: 'blocked', text: '', reason: answer.reason };
-    if (answer.kind === 'none')
-      return { status: 'no-answer', text: answer.text, reason: answer.reason };
+    if (answer.kind === 'none') {
+      if (answer.text !== '') run.transcript.push({ text: answer.text });
+      return { status: 'no-answer', reason: answer.reason, ...limit, text: answer.text };
+    }
 
     const { content } = answer.response;
     if (answer.mode !== 'none') run.mode = answer.mode;

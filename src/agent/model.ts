@@ -17,6 +17,8 @@ export interface ModelRequest {
   /** `none` where the model must answer in text; functions stay declared for the calls that the history holds. */
   functionCalling: 'auto' | 'none';
   signal?: AbortSignal;
+  /** Told of each request that brought no response: one that failed, also where it is then sent again. */
+  onSpent?: (usage: Usage) => void;
 }
 
 export type ModelEvent =
@@ -33,7 +35,7 @@ export interface ModelResponse {
   finishMessage?: string;
   /** Set where the prompt itself was blocked. */
   blockReason?: string;
-  /** Of all requests sent for this response, repeated ones included. */
+  /** Of the requests sent for this response, save those told to `onSpent`. */
   usage: Usage;
 }
 

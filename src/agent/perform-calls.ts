@@ -1,4 +1,4 @@
-import { codePart, codePartOfCall } from '../parts/code-part.js';
+import { codePart, codePartOfCall, pairExecutions } from '../parts/code-part.js';
 import { isCodePart } from '../parts/part.js';
 import type {
   CodeExecutionResult,
@@ -73,15 +73,8 @@ async function* perform(
   run: Run,
   { id, code }: Extract<Item, { kind: 'script' }>,
 ): AsyncGenerator<RunEvent, CodeExecutionResult, undefined> {
+  const result = yield* runScript(run, { id, code });
   run.executions += 1;
-  const result = yield* runScript({
-    id,
-    code,
-    sessions: run.sessions,
-    // The run's own limit ends a script like the script's limit does, so that its output is not lost.
-    timeoutMs: Math.max(1, Math.min(run.executionTimeoutMs, run.endsAt - performance.now())),
-    signal: run.cancelled,
-  });
   run.failures.add(code, result);
   return result;
 }
@@ -114,13 +107,16 @@ function startedResponse(
 
 function readItems(parts: readonly Part[], mode: CodeMode, prefix: string): Item[] {
   const items: Item[] = [];
+  const unrun = codeWithoutResult(parts);
   let fenceSeen = false;
   for (const part of parts) {
+    const isCall = part.functionCall !== undefined || unrun.has(part);
+    if (isCall && mode === 'none') continue;
     const id = part.functionCall?.id ?? part.executableCode?.id ?? `${prefix}-${items.length + 1}`;
     const fence = mode === 'fenced' && !fenceSeen ? firstFence(part) : undefined;
     if (part.functionCall !== undefined) {
-      if (mode !== 'none') items.push(callItem(part, part.functionCall, id));
-    } else if (isCodePart(part)) {
+      items.push(callItem(part, part.functionCall, id));
+    } else if (isCodePart(part) && isCall) {
       items.push(textualItem(part, id));
     } else if (fence !== undefined) {
       fenceSeen = true;
@@ -131,6 +127,12 @@ function readItems(parts: readonly Part[], mode: CodeMode, prefix: string): Item
     }
   }
   return items;
+}
+
+/** Code that a model handed over as such; where a result stands with it, the model's service has run it. */
+function codeWithoutResult(parts: readonly Part[]): ReadonlySet<Part> {
+  const executions = pairExecutions(parts).executions.filter(({ results }) => results.length === 0);
+  return new Set(executions.map(({ code }) => code));
 }
 
 function callItem(part: Part, call: FunctionCall, id: string): Item {

@@ -13,7 +13,10 @@ export async function folderState(session: Session, signal: AbortSignal): Promis
   return new Map(files.map((file) => [file.path, file]));
 }
 
-/** Fetches what is new or changed in the working directory, so that it outlives the session. */
+/**
+ * Fetches what is new or changed in the working directory, so that it outlives the session. A file that cannot be had,
+ * such as a link that leads nowhere, says so when it is read; no answer is lost for it.
+ */
 export async function collectFiles(
   session: Session,
   before: FolderState,
@@ -24,38 +27,50 @@ export async function collectFiles(
     (file) => !inputs.has(file.path) && isChanged(before.get(file.path), file),
   );
   const files: ResultFile[] = [];
-  let fetchedBytes = 0;
+  let room = MAX_FETCHED_BYTES;
   for (const file of made) {
-    fetchedBytes += file.sizeBytes;
     const content =
-      fetchedBytes <= MAX_FETCHED_BYTES
-        ? await session.downloadFile(file.path, { signal })
-        : undefined;
+      file.sizeBytes > room ? tooLarge(file.path) : await download(session, file.path, signal);
+    if (content instanceof Uint8Array) room -= content.length;
     files.push(resultFile(file, content));
   }
   return files;
+}
+
+/** The content, or why there is none. Failures that may pass are thrown: they concern all files. */
+async function download(
+  session: Session,
+  path: string,
+  signal: AbortSignal,
+): Promise<Uint8Array | SandboxError> {
+  try {
+    return await session.downloadFile(path, { signal });
+  } catch (error) {
+    if (error instanceof SandboxError && !error.isRetryable) return error;
+    throw error;
+  }
 }
 
 function isChanged(before: SandboxFile | undefined, now: SandboxFile): boolean {
   return before?.sizeBytes !== now.sizeBytes || before.modifiedAt !== now.modifiedAt;
 }
 
-function resultFile(file: SandboxFile, content: Uint8Array | undefined): ResultFile {
+function resultFile(file: SandboxFile, content: Uint8Array | SandboxError): ResultFile {
   return {
     name: file.path,
     mimeType: mimeTypeOf(file.path),
-    sizeBytes: file.sizeBytes,
-    bytes() {
-      if (content !== undefined) return Promise.resolve(content);
-      return Promise.reject(
-        new SandboxError(
-          'CLOSED',
-          `${file.path} was not fetched: the files of a result are kept up to ${MAX_FETCHED_BYTES / 1024 ** 2} MiB in all. ` +
-            'Write smaller files, or fewer.',
-        ),
-      );
-    },
+    sizeBytes: content instanceof Uint8Array ? content.length : file.sizeBytes,
+    bytes: () =>
+      content instanceof Uint8Array ? Promise.resolve(content) : Promise.reject(content),
   };
+}
+
+function tooLarge(path: string): SandboxError {
+  return new SandboxError(
+    'CLOSED',
+    `${path} was not fetched: the files of a result are kept up to ${MAX_FETCHED_BYTES / 1024 ** 2} MiB in all. ` +
+      'Write smaller files, or fewer.',
+  );
 }
 
 const MIME_TYPES: Record<string, string> = {

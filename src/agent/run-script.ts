@@ -4,23 +4,20 @@ import { resultPart } from '../parts/result-part.js';
 import type { ExecutionResult } from '../sandbox/execution.js';
 import type { RunEvent } from './events.js';
 import { prompt } from './prompt.js';
-import type { SessionSource } from './session-source.js';
+import type { Run } from './run-state.js';
 import { streamed } from './streamed.js';
 
-export interface ScriptOptions {
+export interface Script {
   id: string;
   code: string;
-  sessions: SessionSource;
-  timeoutMs: number;
-  signal: AbortSignal;
 }
 
 /** Runs one script, showing its output as it appears. A lost session is a failed result, with a fresh one in place. */
 export async function* runScript(
-  options: ScriptOptions,
+  run: Pick<Run, 'sessions' | 'signal' | 'cancelled' | 'executionTimeoutMs' | 'endsAt'>,
+  { id, code }: Script,
 ): AsyncGenerator<RunEvent, CodeExecutionResult, undefined> {
-  const { id, code, sessions, timeoutMs, signal } = options;
-  const session = await sessions.current(signal);
+  const session = await run.sessions.current(run.signal);
   yield { type: 'code', id, code };
   const startedAt = performance.now();
   let result: CodeExecutionResult;
@@ -29,18 +26,18 @@ export async function* runScript(
       (emit, stop) =>
         session.execute(code, {
           signal: stop,
-          timeoutMs,
+          timeoutMs: timeLeft(run),
           onOutput: (chunk) => {
             emit({ type: 'output', id, ...chunk });
           },
         }),
-      signal,
+      run.cancelled,
     );
     result = resultPart(execution, { id }).codeExecutionResult;
   } catch (error) {
     if (!isLost(error)) throw error;
     yield { type: 'notice', text: `${error.message} Opening a fresh session.` };
-    await sessions.replace(signal);
+    await run.sessions.replace(run.signal);
     result = {
       id,
       outcome: 'OUTCOME_FAILED',
@@ -49,6 +46,14 @@ export async function* runScript(
   }
   yield { type: 'code-result', id, result, durationMs: performance.now() - startedAt };
   return result;
+}
+
+/** The run's own limit ends a script as the script's limit does, so that its output is not lost. */
+function timeLeft({
+  executionTimeoutMs,
+  endsAt,
+}: Pick<Run, 'executionTimeoutMs' | 'endsAt'>): number {
+  return Math.max(1, Math.ceil(Math.min(executionTimeoutMs, endsAt - performance.now())));
 }
 
 function isLost(error: unknown): error is SandboxError {

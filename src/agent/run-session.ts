@@ -1,6 +1,7 @@
-import { readFile } from 'node:fs/promises';
+import { abortable } from '../abort.js';
 import { SandboxError } from '../errors.js';
 import type { Session } from '../sandbox/sandbox.js';
+import { contentOf } from './attached-file.js';
 import type { AttachedFile } from './attached-file.js';
 import type { ResultFile } from './events.js';
 import { collectFiles, folderState } from './result-file.js';
@@ -19,7 +20,9 @@ interface Opened {
 export class RunSession implements SessionSource, AsyncDisposable {
   readonly #lease: (signal: AbortSignal) => Promise<SessionLease>;
   readonly #files: readonly AttachedFile[];
-  #opened: Promise<Opened> | undefined;
+  readonly #over = new AbortController();
+  #opening: Promise<Opened> | undefined;
+  #opened: Opened | undefined;
   #replacements = 0;
 
   constructor(
@@ -31,14 +34,15 @@ export class RunSession implements SessionSource, AsyncDisposable {
   }
 
   async current(signal: AbortSignal): Promise<Session> {
-    this.#opened ??= this.#open(signal);
-    const { lease } = await this.#opened;
+    this.#opening ??= this.#open(this.#over.signal);
+    const { lease } = await abortable(this.#opening, signal);
     return lease.session;
   }
 
   async replace(signal: AbortSignal): Promise<Session> {
-    const lost = await this.#opened;
+    const lost = this.#opened;
     this.#opened = undefined;
+    this.#opening = undefined;
     await lost?.lease.discard();
     this.#replacements += 1;
     if (this.#replacements > MAX_REPLACEMENTS) {
@@ -54,7 +58,7 @@ export class RunSession implements SessionSource, AsyncDisposable {
   /** What scripts made in the working directory, fetched so that it outlives the session. */
   async filesMade(signal: AbortSignal): Promise<ResultFile[]> {
     if (this.#opened === undefined) return [];
-    const { lease, before } = await this.#opened;
+    const { lease, before } = this.#opened;
     const inputs = new Set(this.#files.map((file) => file.name));
     return collectFiles(lease.session, before, inputs, signal);
   }
@@ -62,10 +66,11 @@ export class RunSession implements SessionSource, AsyncDisposable {
   async #open(signal: AbortSignal): Promise<Opened> {
     const lease = await this.#lease(signal);
     try {
-      for (const { name, path } of this.#files) {
-        await lease.session.uploadFile(name, await readFile(path), { signal });
+      for (const file of this.#files) {
+        await lease.session.uploadFile(file.name, await contentOf(file), { signal });
       }
-      return { lease, before: await folderState(lease.session, signal) };
+      this.#opened = { lease, before: await folderState(lease.session, signal) };
+      return this.#opened;
     } catch (error) {
       await lease.discard();
       throw error;
@@ -73,10 +78,9 @@ export class RunSession implements SessionSource, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const opening = this.#opened;
-    this.#opened = undefined;
+    this.#over.abort(new Error('The run is over.'));
     // Where opening failed there is nothing to give back; whoever asked for the session was told.
-    const opened = await opening?.catch(() => undefined);
+    const opened = await this.#opening?.catch(() => undefined);
     await opened?.lease.release();
   }
 }

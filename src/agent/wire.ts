@@ -25,12 +25,13 @@ function fence(language: string, text: string): string {
   return `\`\`\`${language}\n${text}\n\`\`\``;
 }
 
-/** The first fenced Python block of a text part that is no thought, with the text before it. */
+const FENCE =
+  /^[ \t]*```(?:python3?|py|tool_code)[ \t]*\r?\n([\s\S]*?)(?:\r?\n[ \t]*```|(?:\r?\n)?(?![\s\S]))/im;
+
+/** The first fenced Python block of a text part that is no thought, with the text before it; the last may be open. */
 export function firstFence(part: Part): { before: string; code: string } | undefined {
   if (part.text === undefined || part.thought === true) return undefined;
-  const match = /^[ \t]*```(?:python|py|tool_code)[ \t]*\r?\n([\s\S]*?)\r?\n[ \t]*```/m.exec(
-    part.text,
-  );
+  const match = FENCE.exec(part.text);
   if (match === null) return undefined;
   return { before: part.text.slice(0, match.index).trimEnd(), code: match[1] ?? '' };
 }

@@ -13,6 +13,16 @@ export const ContentSchema: z.ZodType<Content> = z.looseObject({
   parts: z.array(PartSchema).default([]),
 });
 
+/** True where nothing but thoughts, blanks and bare signatures is said. */
+export function isEmpty(parts: readonly Part[]): boolean {
+  return (
+    textOf(parts).trim() === '' &&
+    parts.every((part) => Object.keys(part).every((key) => TEXT_FIELDS.includes(key)))
+  );
+}
+
+const TEXT_FIELDS = ['text', 'thought', 'thoughtSignature'];
+
 /** The text of all parts but thoughts, joined as it is. */
 export function textOf(parts: readonly Part[]): string {
   return parts

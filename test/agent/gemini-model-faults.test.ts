@@ -7,6 +7,8 @@ import { createGeminiModel } from '../../src/agent/gemini-model.js';
 import type { GeminiModelOptions } from '../../src/agent/gemini-model.js';
 import type { Model } from '../../src/agent/model.js';
 import { ModelError } from '../../src/errors.js';
+import { emptyUsage } from '../../src/parts/usage.js';
+import type { Usage } from '../../src/parts/usage.js';
 import {
   call,
   chunk,
@@ -70,21 +72,26 @@ async function failureFrom(script: Reply[], options: Partial<GeminiModelOptions>
 async function answerAfter(reply: Reply, options: Partial<GeminiModelOptions> = {}) {
   await using server = await startGeminiServer([reply, turn(text('ok'))]);
   const { model, pauses } = impatientModel(server.url, options);
-  const { events, response } = await collect(model, ask('Hi'));
+  const spent: Usage[] = [];
+  const onSpent = (one: Usage): void => {
+    spent.push(one);
+  };
+  const { events, response } = await collect(model, ask('Hi', { onSpent }));
   expect(response.content.parts).toEqual([{ text: 'ok' }]);
+  expect(response.usage.requests).toBe(1);
   expect(server.requests).toHaveLength(2);
   expect(server.requests[1]?.rawBody).toBe(server.requests[0]?.rawBody);
-  return { events, response, pauses };
+  return { events, spent, pauses };
 }
 
 describe('failures that may pass are repeated', () => {
   test('429: the fractional RetryInfo is waited for, with jitter on top', async () => {
-    const { events, response, pauses } = await answerAfter(
+    const { events, spent, pauses } = await answerAfter(
       rateLimited({ retryDelay: '36.429760048s' }),
     );
     expect(pauses).toEqual([36_430 + 500]);
     expect(events[0]).toMatchObject({ type: 'retry', attempt: 2, delayMs: 36_930 });
-    expect(response.usage.requests).toBe(2);
+    expect(spent).toEqual([{ ...emptyUsage(), requests: 1 }]);
   });
 
   test('429 without RetryInfo: Retry-After is waited for', async () => {
@@ -124,10 +131,11 @@ describe('failures that may pass are repeated', () => {
 
   test('a stream dropped half-way: told to discard, usage so far counted', async () => {
     const counts = { promptTokenCount: 20, candidatesTokenCount: 9 };
-    const { events, response } = await answerAfter(turn(text('Half of '), usage(counts), drop()));
+    const { events, spent } = await answerAfter(turn(text('Half of '), usage(counts), drop()));
     expect(events.map(({ type }) => type)).toEqual(['text', 'retry', 'text']);
-    expect(response.usage).toMatchObject({ promptTokenCount: 20 + 10, requests: 2 });
-    expect(response.usage.candidatesTokenCount).toBeGreaterThan(5);
+    expect(spent).toEqual([
+      expect.objectContaining({ promptTokenCount: 20, candidatesTokenCount: 2, requests: 1 }),
+    ]);
   });
 
   test.each([
@@ -154,6 +162,26 @@ describe('failures that may pass are repeated', () => {
     expect(pauses).toEqual([500, 1_000]);
     expect(requests).toBe(3);
   });
+});
+
+test('a request cancelled half-way tells what it spent', async () => {
+  const held = gate();
+  const counts = usage({ promptTokenCount: 20 });
+  await using server = await startGeminiServer([turn(counts, text('Half of '), held)]);
+  const { model } = impatientModel(server.url);
+  const controller = new AbortController();
+  const spent: Usage[] = [];
+  const request = ask('Hi', {
+    signal: controller.signal,
+    onSpent: (one) => {
+      spent.push(one);
+    },
+  });
+  const stream = model.generate(request);
+  await stream.next();
+  controller.abort(new Error('enough'));
+  await expect(stream.next()).rejects.toThrow('enough');
+  expect(spent).toEqual([expect.objectContaining({ promptTokenCount: 20, requests: 1 })]);
 });
 
 describe('silence', () => {

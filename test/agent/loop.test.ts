@@ -1,12 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
+import { DeadlineReached } from '../../src/abort.js';
 import { ModelError, SandboxError } from '../../src/errors.js';
-import type { RunEvent, SolveResult } from '../../src/agent/events.js';
+import type { RunEvent } from '../../src/agent/events.js';
 import { createGeminiModel } from '../../src/agent/gemini-model.js';
-import type { SolveOptions } from '../../src/agent/solve.js';
 import { createSolver } from '../../src/solver.js';
-import type { SolverOptions } from '../../src/solver.js';
-import type { Part } from '../../src/parts/part.js';
 import {
   blocked,
   call,
@@ -26,45 +24,9 @@ import {
   turn,
   usage,
 } from '../support/gemini-server.js';
-import type { GeminiServer, Reply } from '../support/gemini-server.js';
+import { play } from '../support/played-run.js';
 import { ScriptedSandbox } from '../support/scripted-sandbox.js';
 import type { Script } from '../support/scripted-sandbox.js';
-
-interface Finished {
-  result: SolveResult;
-  events: RunEvent[];
-  /** The parts of the one model content. */
-  parts: Part[];
-  server: GeminiServer;
-  sandbox: ScriptedSandbox;
-}
-
-/** Plays one prompt against a Gemini server over HTTP, with a scripted sandbox. */
-async function play(
-  replies: readonly Reply[],
-  script?: Script,
-  options: SolverOptions & SolveOptions = {},
-): Promise<Finished> {
-  await using server = await startGeminiServer(replies);
-  const sandbox = new ScriptedSandbox(script);
-  const model = createGeminiModel({
-    model: 'gemini-test',
-    apiKey: 'key-of-the-test',
-    baseUrl: server.url,
-    retry: { firstDelayMs: 1 },
-  });
-  await using solver = await createSolver({ model, sandbox, env: {}, ...options });
-  const events: RunEvent[] = [];
-  const stream = solver.stream('What is six times seven?', options);
-  for (;;) {
-    const next = await stream.next();
-    if (next.done === true) {
-      const result = next.value;
-      return { result, events, parts: result.contents[1]?.parts ?? [], server, sandbox };
-    }
-    events.push(next.value);
-  }
-}
 
 const typesOf = (events: readonly RunEvent[]): string[] => events.map((event) => event.type);
 
@@ -336,6 +298,35 @@ describe('a response that cannot be used', () => {
     expect(server.requests[4]?.body.contents.at(-1)?.parts[0]?.text).toContain('OUTCOME_OK');
   });
 
+  it('malformed again and again: fenced code runs though its fence was left open', async () => {
+    const malformed = turn(finish('MALFORMED_FUNCTION_CALL', 'bad string'));
+    const fenced = turn(text('```Python\nprint(42)\n'));
+    const { sandbox } = await play([malformed, malformed, malformed, fenced, answer]);
+    expect(sandbox.codes).toEqual(['print(42)']);
+  });
+
+  it('only a signature is an empty one', async () => {
+    const { result } = await play([turn(part({ thoughtSignature: 'c2ln' })), answer]);
+    expect(result).toMatchObject({ status: 'answered', usage: { requests: 2 } });
+  });
+
+  it('cut off again and again leaves what came in text and contents', async () => {
+    const half = turn(text('Half of'), finish('MAX_TOKENS'));
+    const { result, parts } = await play([half, half, half]);
+    expect(result).toMatchObject({ status: 'no-answer', text: 'Half of', usage: { requests: 3 } });
+    expect(parts).toEqual([{ text: 'Half of' }]);
+  });
+
+  it('for a signature that got lost is counted with the requests before it', async () => {
+    const { result, server } = await play([
+      overloaded(),
+      status(400, { message: 'Function call is missing a thought_signature in …' }),
+      answer,
+    ]);
+    expect(result).toMatchObject({ status: 'answered', usage: { requests: 3 } });
+    expect(server.requests).toHaveLength(3);
+  });
+
   it('of an account that may not is thrown', async () => {
     await expect(play([turn(finish('PUP_LIMITED_DISABLED'))])).rejects.toThrow(ModelError);
   });
@@ -368,6 +359,27 @@ describe('limits', () => {
     expect(result.status).toBe('step-limit');
   });
 
+  it.each([
+    ['an empty STOP', turn(finish('STOP')), 4],
+    ['a call all the same', turn(finish('UNEXPECTED_TOOL_CALL')), 2],
+    [
+      'code in a form of its own',
+      turn(part({ executableCode: { language: 'PYTHON', code: '2' } })),
+      1,
+    ],
+  ])('end as step-limit where the last request brings %s', async (_, reply, requests) => {
+    const { result, server, sandbox } = await play(
+      [turn(call('1')), reply, reply, reply, reply],
+      undefined,
+      { maxSteps: 1 },
+    );
+    expect(sandbox.codes).toEqual(['1']);
+    expect(result).toMatchObject({ status: 'step-limit', usage: { requests: 1 + requests } });
+    expect(JSON.stringify(server.requests.at(-1)?.body.contents)).not.toMatch(
+      /[Cc]all execute_code/,
+    );
+  });
+
   it('stop a script that fails in the same way over and over', async () => {
     const { result, sandbox } = await play(
       [turn(call('1/0')), turn(call('1/0')), turn(call('1/0')), turn(text('It cannot be done.'))],
@@ -393,6 +405,57 @@ describe('limits', () => {
     expect(result.usage.requests).toBeGreaterThan(0);
   });
 
+  it('of the whole run end it while a session is waited for', async () => {
+    const waiting = new (class extends ScriptedSandbox {
+      override openSession({ signal }: { signal?: AbortSignal } = {}): Promise<never> {
+        return new Promise((_, reject) => {
+          signal?.addEventListener('abort', () => {
+            reject(signal.reason as Error);
+          });
+        });
+      }
+    })();
+    const { result } = await play([turn(call('1'))], undefined, {
+      sandbox: waiting,
+      timeoutMs: 200,
+    });
+    expect(result).toMatchObject({ status: 'deadline', executions: 0 });
+  });
+
+  it('of the whole run count the request that was under way', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      const held = gate();
+      const played = play([turn(text('I'), held)], undefined, { timeoutMs: 60_000 });
+      await held.reached;
+      vi.advanceTimersByTime(60_000);
+      const { result } = await played;
+      expect(result).toMatchObject({ status: 'deadline', usage: { requests: 1 } });
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it('of a run around this one are not taken for its own', async () => {
+    const around = new AbortController();
+    const reason = new DeadlineReached(1_000);
+    const never = {
+      name: 'wait',
+      description: 'Waits.',
+      parameters: z.object({}),
+      execute: () => {
+        around.abort(reason);
+        return new Promise(() => undefined);
+      },
+    };
+    const played = play([turn(functionCall('wait', {}))], undefined, {
+      functions: [never],
+      signal: around.signal,
+      timeoutMs: 60_000,
+    });
+    await expect(played).rejects.toBe(reason);
+  });
+
   it('of a script are never longer than what the run has left', async () => {
     let given = 0;
     await play(
@@ -405,6 +468,27 @@ describe('limits', () => {
     );
     expect(given).toBeGreaterThan(0);
     expect(given).toBeLessThanOrEqual(5_000);
+  });
+});
+
+describe('code that the model hands over in a form of its own', () => {
+  const code = part({ executableCode: { language: 'PYTHON', code: '6*7', id: 'n' } });
+
+  it('is run where nobody has', async () => {
+    const { sandbox, server } = await play([turn(code), turn(text('42'))], () => ({ value: '42' }));
+    expect(sandbox.codes).toEqual(['6*7']);
+    expect(server.requests[1]?.body.contents.at(-1)?.parts[0]?.text).toMatch(/OUTCOME_OK.*42/s);
+  });
+
+  it('is only shown where its result stands with it', async () => {
+    const result = part({ codeExecutionResult: { outcome: 'OUTCOME_OK', output: '42', id: 'n' } });
+    const { sandbox, parts } = await play([turn(code, result, text('42'))]);
+    expect(sandbox.codes).toEqual([]);
+    expect(parts.map((each) => Object.keys(each)[0])).toEqual([
+      'executableCode',
+      'codeExecutionResult',
+      'text',
+    ]);
   });
 });
 
