@@ -3,6 +3,7 @@ import { ConfigError } from './errors.js';
 import { logLevels } from './logger.js';
 import type { LogLevel } from './logger.js';
 import { requireSafeUrl } from './safe-url.js';
+import { stateFolder } from './state-folder.js';
 
 /** What a solver may be told; everything has a default. Times are in milliseconds. */
 export interface ConfigOptions {
@@ -14,10 +15,14 @@ export interface ConfigOptions {
   baseUrl?: string;
   /** `local` (embedded, the default), `colab`, or the URL of a Colab MCP server. */
   sandbox?: string;
-  /** Accelerator of the Colab runtime, such as `T4`. Default `NONE`. */
+  /** Accelerator of the Colab runtime, such as `T4` or `L4:HIGHMEM`, or several in order: `A100,L4,T4`. Default `NONE`. */
   accelerator?: string;
   /** Use this runtime, `runtimes/{id}`, rather than finding or making one. */
   runtime?: string;
+  /** Label of the Colab runtime's image, such as `2026.07`. Default: that of a runtime that is there, else the newest. */
+  runtimeVersion?: string;
+  /** Whether closing deletes the Colab runtime, where it was made for this solver. Default false. */
+  deleteRuntime?: boolean;
   /** Steps that may run scripts. Default 20. */
   maxSteps?: number;
   /** Limit of a whole run. Default none. */
@@ -54,6 +59,10 @@ export type SandboxConfig =
       quotaProject?: string;
       accelerator: string;
       runtime?: string;
+      runtimeVersion?: string;
+      deleteRuntime: boolean;
+      /** Where the ledger of what we opened is. */
+      stateFolder: string;
     };
 
 /** What holds for every run of a solver. */
@@ -73,16 +82,24 @@ const MAX_EXECUTION_TIMEOUT_MS = 86_400_000;
 
 const milliseconds = z.number().positive('must be more than 0');
 
+/** Names, each with a shape where one is wanted; which there are, the server says. */
+const ACCELERATORS = /^\s*[\w-]+(\s*:\s*[\w-]+)?(\s*,\s*[\w-]+(\s*:\s*[\w-]+)?)*\s*$/;
+
 const OptionsSchema = z.object({
   model: z.string().min(1, 'must not be empty').default(DEFAULT_MODEL),
   apiKey: z.string().optional(),
   baseUrl: z.string().optional(),
   sandbox: z.string().min(1, 'must not be empty').default('local'),
-  accelerator: z.string().min(1, 'must not be empty').optional(),
+  accelerator: z
+    .string()
+    .regex(ACCELERATORS, 'must be a name such as T4, L4:HIGHMEM, or several such as A100,L4,T4')
+    .optional(),
   runtime: z
     .string()
     .regex(/^runtimes\/[^/]+$/, 'must look like runtimes/{id}')
     .optional(),
+  runtimeVersion: z.string().regex(/^\S+$/, 'must be a label such as 2026.07').optional(),
+  deleteRuntime: z.boolean().default(false),
   maxSteps: z
     .number()
     .int('must be a whole number')
@@ -180,5 +197,8 @@ function sandboxConfig(options: CheckedOptions, env: NodeJS.ProcessEnv): Sandbox
     ...(quotaProject !== undefined && { quotaProject }),
     accelerator: options.accelerator ?? 'NONE',
     ...(options.runtime !== undefined && { runtime: options.runtime }),
+    ...(options.runtimeVersion !== undefined && { runtimeVersion: options.runtimeVersion }),
+    deleteRuntime: options.deleteRuntime,
+    stateFolder: stateFolder(env),
   };
 }

@@ -13,6 +13,7 @@ import type { Logger, LogLevel } from './logger.js';
 import type { Part } from './parts/part.js';
 import { connectColab } from './sandbox/colab/colab-sandbox.js';
 import { signIn } from './sandbox/colab/sign-in.js';
+import { openLedger } from './sandbox/ledger.js';
 import { openLocalSandbox } from './sandbox/local/local-sandbox.js';
 import type { Sandbox } from './sandbox/sandbox.js';
 import { LazyPool } from './sandbox/lazy-pool.js';
@@ -92,8 +93,9 @@ export interface OpenHooks {
 /** Opens the sandbox that the configuration names; closing it ends what was started for it. */
 export async function openSandbox(config: SandboxConfig, hooks: OpenHooks = {}): Promise<Sandbox> {
   if (config.kind === 'local') return openLocalSandbox({ ...config, ...hooks });
-  const { kind: _, accessToken, ...rest } = config;
-  return connectColab({ ...rest, ...hooks, signIn: signIn(accessToken) });
+  const { kind: _, accessToken, stateFolder, ...rest } = config;
+  const ledger = openLedger(stateFolder, hooks.onNotice);
+  return connectColab({ ...rest, ...hooks, ledger, signIn: signIn(accessToken) });
 }
 
 function openModel(config: ModelConfig): Promise<Model> | Model {

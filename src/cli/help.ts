@@ -13,6 +13,7 @@ Environment:
   COLAB_MCP_URL                where --sandbox colab connects (default: Google's endpoint)
   GOOGLE_CLOUD_QUOTA_PROJECT   the project that calls to Colab count against
   COLAB_SOLVER_PYTHON          the Python interpreter for the local sandbox
+  COLAB_SOLVER_HOME            where state is kept, such as the list of what runs have opened
   NO_COLOR, FORCE_COLOR        colour off or on
 
 Exit codes:
@@ -60,6 +61,38 @@ Prints two lines, then serves until Ctrl-C:
 
 Connect with any MCP client (streamable HTTP, header "Authorization: Bearer <token>"), or from here:
   COLAB_ACCESS_TOKEN=<token> colab-solver solve --sandbox http://127.0.0.1:<port>/mcp "..."
+`;
+
+export const listHelp = `
+Ours is what runs on this machine opened and have not closed; all else (a notebook, another machine's
+runs) is not ours and is never touched. What no running process of ours uses was left behind.
+
+--json prints {url, runtimes: [{name, isOurs, processId, variant, accelerator, shape, version,
+sessions: [{name, isOurs, processId}]}]}; processId is null where no running process of ours uses it.
+
+Examples:
+  colab-solver sandbox list --sandbox colab
+  COLAB_ACCESS_TOKEN=<token> colab-solver sandbox list --sandbox http://127.0.0.1:<port>/mcp
+`;
+
+export const specsHelp = `
+The first column is what --accelerator takes. Several in order mean the first that can be had:
+  colab-solver solve --sandbox colab --accelerator A100,L4:HIGHMEM,T4 "..."
+
+Nothing is started, also with --sandbox local, which shows what this machine has. --json prints
+{url, specs: [{name, variant, accelerator, shape, eligible}]}; eligible is what your account may have.
+`;
+
+export const cleanHelp = `
+Only what runs on this machine opened, and whose process has gone, is closed; what running processes
+use stays, and so do your notebooks. A runtime on which anybody has a session stays too, also with
+--runtimes. Each run does the same for sessions, in the background, on the endpoint it uses.
+
+Exit code 1 says that something could not be closed; the same command tries again.
+
+Examples:
+  colab-solver sandbox clean --sandbox colab
+  colab-solver sandbox clean --sandbox colab --runtimes
 `;
 
 export const doctorHelp = `

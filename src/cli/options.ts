@@ -9,6 +9,8 @@ export interface SandboxFlags {
   sandbox: string;
   accelerator?: string;
   runtime?: string;
+  runtimeVersion?: string;
+  deleteRuntime?: boolean;
   isolation: 'auto' | 'required' | 'none';
   allowNetwork?: boolean;
   executionTimeout: number;
@@ -67,10 +69,25 @@ export function addSandboxOptions(command: Command): Command {
   return addIsolationOptions(
     command
       .optionsGroup('Sandbox:')
-      .option('--sandbox <where>', 'local, colab, or the URL of a Colab MCP server', 'local')
-      .option('--accelerator <name>', 'accelerator of the Colab runtime, such as T4')
-      .option('--runtime <name>', 'the Colab runtime to use, runtimes/{id}'),
+      .option('--sandbox <where>', WHERE, 'local')
+      .option(
+        '--accelerator <names>',
+        'accelerator of the Colab runtime: T4, L4:HIGHMEM, or A100,L4,T4 to try in order',
+      )
+      .option('--runtime <name>', 'the Colab runtime to use, runtimes/{id}')
+      .option('--runtime-version <label>', 'image of the Colab runtime, such as 2026.07')
+      .option(
+        '--delete-runtime',
+        'delete the Colab runtime at the end, if it was made for this run',
+      ),
   );
+}
+
+const WHERE = 'local, colab, or the URL of a Colab MCP server';
+
+/** Which endpoint, for commands that run nothing there. */
+export function addEndpointOption(command: Command): Command {
+  return command.option('--sandbox <where>', WHERE, 'local');
 }
 
 export function addIsolationOptions(command: Command): Command {
@@ -114,6 +131,8 @@ export function sandboxOptions(flags: SandboxFlags, env: NodeJS.ProcessEnv) {
     sandbox: flags.sandbox,
     ...(flags.accelerator !== undefined && { accelerator: flags.accelerator }),
     ...(flags.runtime !== undefined && { runtime: flags.runtime }),
+    ...(flags.runtimeVersion !== undefined && { runtimeVersion: flags.runtimeVersion }),
+    deleteRuntime: flags.deleteRuntime ?? false,
     isolation: flags.isolation,
     allowNetwork: flags.allowNetwork ?? false,
     executionTimeoutMs: flags.executionTimeout * 1000,

@@ -5,8 +5,18 @@ import type { CommandContext } from './command-context.js';
 import { exitCodeOfError, exitCodes } from './exit-code.js';
 import type { ExitCode } from './exit-code.js';
 import { faultText } from './fault-text.js';
-import { doctorHelp, programHelp, replayHelp, serveHelp, solveHelp } from './help.js';
 import {
+  cleanHelp,
+  doctorHelp,
+  listHelp,
+  programHelp,
+  replayHelp,
+  serveHelp,
+  solveHelp,
+  specsHelp,
+} from './help.js';
+import {
+  addEndpointOption,
   addExecutionTimeoutOption,
   addFileOption,
   addIsolationOptions,
@@ -19,7 +29,10 @@ import {
 } from './options.js';
 import type { DoctorFlags } from './doctor.js';
 import type { ReplayFlags } from './replay.js';
+import type { CleanFlags } from './sandbox-clean.js';
+import type { ListFlags } from './sandbox-list.js';
 import type { ServeFlags } from './sandbox-serve.js';
+import type { SpecsFlags } from './sandbox-specs.js';
 import type { SolveFlags } from './solve.js';
 
 /** Runs one command line to its end; everything it opened is closed by then. Never rejects. */
@@ -141,9 +154,22 @@ function addSandbox(
 ): void {
   const sandbox = program
     .command('sandbox')
-    .summary('offer the embedded sandbox to other programs')
-    .description('The embedded Colab-compatible sandbox, for other programs.')
+    .summary('serve the embedded sandbox; see and tidy what is open on Colab')
+    .description(
+      'Serves the embedded Colab-compatible sandbox; shows what is open on a Colab server, what can be had there, and tidies up.',
+    )
     .usage('<command> [options]');
+  addServe(sandbox, context, onEnd);
+  addList(sandbox, context, onEnd);
+  addSpecs(sandbox, context, onEnd);
+  addClean(sandbox, context, onEnd);
+}
+
+function addServe(
+  sandbox: Command,
+  context: CommandContext,
+  onEnd: (code: ExitCode) => void,
+): void {
   const serve = sandbox
     .command('serve')
     .summary('serve the embedded sandbox as an MCP server')
@@ -156,6 +182,61 @@ function addSandbox(
     .action(async (flags: ServeFlags) => {
       const { serveCommand } = await import('./sandbox-serve.js');
       onEnd(await serveCommand(flags, context));
+    });
+}
+
+function addList(sandbox: Command, context: CommandContext, onEnd: (code: ExitCode) => void): void {
+  const list = addEndpointOption(
+    sandbox
+      .command('list')
+      .summary('show the runtimes and sessions that are open')
+      .description('Shows the runtimes and sessions that are open, and which of them are ours.'),
+  ).option('--json', 'print them as one JSON object');
+  addLogLevelOption(list)
+    .addHelpText('after', listHelp)
+    .action(async (flags: ListFlags) => {
+      const { listCommand } = await import('./sandbox-list.js');
+      onEnd(await listCommand(flags, context));
+    });
+}
+
+function addSpecs(
+  sandbox: Command,
+  context: CommandContext,
+  onEnd: (code: ExitCode) => void,
+): void {
+  const specs = addEndpointOption(
+    sandbox
+      .command('specs')
+      .summary('show which accelerators can be had')
+      .description('Shows which kinds of runtime there are, and which your account may have.'),
+  ).option('--json', 'print them as one JSON object');
+  addLogLevelOption(specs)
+    .addHelpText('after', specsHelp)
+    .action(async (flags: SpecsFlags) => {
+      const { specsCommand } = await import('./sandbox-specs.js');
+      onEnd(await specsCommand(flags, context));
+    });
+}
+
+function addClean(
+  sandbox: Command,
+  context: CommandContext,
+  onEnd: (code: ExitCode) => void,
+): void {
+  const clean = addEndpointOption(
+    sandbox
+      .command('clean')
+      .summary('close what runs of ours left open')
+      .description(
+        'Closes the sessions that runs of ours on this machine left open when they crashed or were killed.',
+      ),
+  ).option('--runtimes', 'delete the runtimes they made and nobody uses, too');
+  addLogLevelOption(clean)
+    .addHelpText('after', cleanHelp)
+    .action(async (flags: CleanFlags) => {
+      const { cleanCommand } = await import('./sandbox-clean.js');
+      onEnd(await cleanCommand(flags, context));
     });
 }
 

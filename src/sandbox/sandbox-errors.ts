@@ -101,6 +101,9 @@ function judgePrecondition(failure: Failure, context: CallContext): Verdict {
       'Use one of your runtimes with --runtime (`colab-solver sandbox list` names them), or delete one.',
     );
   }
+  if (failure.reason === 'VERSION_UNAVAILABLE') {
+    return operator('INVALID_ARGUMENT', 'Choose another --runtime-version, or none.');
+  }
   if (/QUOTA_EXCEEDED_USAGE_TIME|usage (time|quota)/i.test(says)) {
     return operator(
       'QUOTA_EXHAUSTED',

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const MAIN = `${root}/src/cli/main.ts`;
 /** What a person's shell may hold and a test must not depend on. */
-const UNWANTED = /^(GEMINI_|GOOGLE_|COLAB_(?!SOLVER_PYTHON)|NO_COLOR$|FORCE_COLOR$)/;
+const UNWANTED = /^(GEMINI_|GOOGLE_|COLAB_(?!SOLVER_)|NO_COLOR$|FORCE_COLOR$)/;
 
 export interface CliOptions {
   env?: Record<string, string>;

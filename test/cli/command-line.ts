@@ -23,12 +23,12 @@ export async function commandLine(
   const stdin = new PassThrough();
   stdin.end(input);
   const printed = { stdout: '', stderr: '' };
-  const { HOME, PATH, XDG_CACHE_HOME, COLAB_SOLVER_PYTHON } = process.env;
+  const { HOME, PATH, XDG_CACHE_HOME, COLAB_SOLVER_PYTHON, COLAB_SOLVER_HOME } = process.env;
   const context = {
     stdin,
     stdout: { write: (text: string) => (printed.stdout += text) },
     stderr: { write: (text: string) => (printed.stderr += text) },
-    env: { HOME, PATH, XDG_CACHE_HOME, COLAB_SOLVER_PYTHON, ...env },
+    env: { HOME, PATH, XDG_CACHE_HOME, COLAB_SOLVER_PYTHON, COLAB_SOLVER_HOME, ...env },
     signal,
   } as unknown as CommandContext;
   const code = await runProgram(argv, context);

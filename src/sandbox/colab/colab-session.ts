@@ -1,12 +1,13 @@
-import { z } from 'zod';
 import { abortable } from '../../abort.js';
 import { SandboxError } from '../../errors.js';
 import type { RetryPolicy } from '../../retry.js';
 import type { ExecutionResult } from '../execution.js';
 import type { ExecuteOptions, SandboxFile, Session } from '../sandbox.js';
+import type { Ledger, Noted, SessionEntry } from '../ledger.js';
 import { closedError, runtimeLost } from '../sandbox-errors.js';
 import { callSafely } from './call-safely.js';
 import { ColabKernel } from './colab-kernel.js';
+import { deleteSession } from './delete-calls.js';
 import type { McpConnection } from './mcp-connection.js';
 import type { RuntimeFiles } from './runtime-files.js';
 import { RuntimeListSchema, SessionSchema } from './tool-results.js';
@@ -18,6 +19,10 @@ export interface SessionPlace {
   files: RuntimeFiles;
   policy: RetryPolicy;
   settleMs: number;
+  /** Where sessions are noted; absent where they end with this process anyway. */
+  ledger?: Ledger | undefined;
+  /** UUID of the sandbox, to tell its sessions from those of others. */
+  holder: string;
   onClosed: (session: ColabSession) => void;
 }
 
@@ -52,6 +57,7 @@ export class ColabSession implements Session {
     const args = { parent: runtime, sessionId: `${ID_PREFIX}${crypto.randomUUID()}` };
     const session = new ColabSession(`${runtime}/sessions/${args.sessionId}`, place);
     try {
+      await place.ledger?.note(session.#entry);
       const options = { policy, signal, on: runtime };
       await callSafely(connection, 'create_session', args, SessionSchema, options);
       await session.#kernel.mark(signal);
@@ -91,13 +97,19 @@ export class ColabSession implements Session {
     return this.#closing;
   }
 
+  get #entry(): Noted<SessionEntry> {
+    const { connection, holder } = this.#place;
+    return { kind: 'session', url: connection.url, name: this.name, holder };
+  }
+
   async #delete(): Promise<void> {
-    const { connection, policy } = this.#place;
-    const options = { policy, signal: AbortSignal.timeout(DELETE_MS), on: this.name };
+    const { connection, policy, ledger } = this.#place;
     try {
-      await callSafely(connection, 'delete_session', { name: this.name }, z.unknown(), options);
+      const signal = AbortSignal.timeout(DELETE_MS);
+      await deleteSession(connection, this.name, { policy, signal });
+      await ledger?.forget(this.#entry);
     } catch (error) {
-      if (!isGone(error)) throw error;
+      if (!isClosed(error)) throw error;
     } finally {
       this.#place.onClosed(this);
     }
@@ -144,6 +156,6 @@ export class ColabSession implements Session {
   }
 }
 
-function isGone(error: unknown): boolean {
-  return error instanceof SandboxError && ['NOT_FOUND', 'CLOSED'].includes(error.code);
+function isClosed(error: unknown): boolean {
+  return error instanceof SandboxError && error.code === 'CLOSED';
 }

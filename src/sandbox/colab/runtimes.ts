@@ -1,67 +1,52 @@
-import { z } from 'zod';
-import { ConfigError, SandboxError } from '../../errors.js';
-import type { RetryPolicy } from '../../retry.js';
-import { FailedCall, readFailure } from '../failure.js';
-import { toSandboxError } from '../sandbox-errors.js';
+import { SandboxError } from '../../errors.js';
+import type { LedgerEntry, RuntimeEntry } from '../ledger.js';
+import { specText } from './accelerator-wish.js';
 import { callSafely } from './call-safely.js';
-import type { McpConnection } from './mcp-connection.js';
-import type { Runtime, RuntimeKey } from './tool-results.js';
-import {
-  CreatedRuntimeSchema,
-  RuntimeListSchema,
-  RuntimeSchema,
-  RuntimeSpecListSchema,
-} from './tool-results.js';
+import { makeRuntime } from './make-runtime.js';
+import type { NewRuntimeWish, RuntimeCalls } from './make-runtime.js';
+import type { Runtime } from './tool-results.js';
+import { PLAIN_KEY, RuntimeListSchema } from './tool-results.js';
 
-export interface RuntimeWish {
+export interface RuntimeWish extends NewRuntimeWish {
   /** `runtimes/{id}` or the id alone: this one or none. */
   runtime?: string | undefined;
-  /** Such as `T4`; `NONE` for a plain machine. */
-  accelerator: string;
-  /** Label of the image, such as `2026.07`; absent takes any that is there, or the newest. */
-  version?: string | undefined;
-  /** UUID of the wish to have one more runtime: the same one never makes two. */
-  requestId: string;
 }
 
 export interface FoundRuntime {
   runtime: Runtime;
+  /** Whether it is there because of this call. */
   wasCreated: boolean;
 }
 
-interface RuntimeCallOptions {
-  policy: RetryPolicy;
-  signal?: AbortSignal | undefined;
-  onNotice?: ((text: string) => void) | undefined;
+/**
+ * A listed runtime that fits, else a new one. The listing is also the probe: connecting alone proves nothing.
+ * @throws {ConfigError} where no eligible spec is wished for; {@link SandboxError} otherwise.
+ */
+export async function findRuntime(wish: RuntimeWish, calls: RuntimeCalls): Promise<FoundRuntime> {
+  const listed = await listRuntimes(calls);
+  if (wish.runtime !== undefined) {
+    const runtime = namedRuntime(listed, wish.runtime, calls.connection.url);
+    return { runtime, wasCreated: false };
+  }
+  const noted = await notedRuntimes(calls);
+  const best = bestOf(listed, wish);
+  if (best !== undefined) return takeListed(best, noted, calls);
+  try {
+    const unfinished = noted.find((entry) => !entry.isMade && fits(entry, wish));
+    return { runtime: await makeRuntime(wish, unfinished, calls), wasCreated: true };
+  } catch (error) {
+    if (!(error instanceof SandboxError) || error.code !== 'TOO_MANY_RUNTIMES') throw error;
+    return { runtime: await insteadOfOneMore(wish, error, calls), wasCreated: false };
+  }
 }
 
-/** A listed runtime that fits, else a new one. The listing is also the probe: connecting alone proves nothing. */
-export async function findRuntime(
-  connection: McpConnection,
-  wish: RuntimeWish,
-  options: RuntimeCallOptions,
-): Promise<FoundRuntime> {
-  const { runtimes } = await callSafely(
-    connection,
-    'list_runtimes',
-    {},
-    RuntimeListSchema,
-    options,
-  );
-  const listed =
-    wish.runtime === undefined
-      ? runtimes.find((runtime) => fits(runtime, wish))
-      : namedRuntime(runtimes, wish.runtime, connection.url);
-  if (listed !== undefined) return { runtime: listed, wasCreated: false };
-  const runtimeSpec = await eligibleSpec(connection, wish.accelerator, options);
-  options.onNotice?.(
-    `Making a Colab runtime (${runtimeSpec.accelerator}) on ${new URL(connection.url).host}.`,
-  );
-  const runtime = await createRuntime(connection, { ...wish, runtimeSpec }, options);
-  return { runtime, wasCreated: true };
+export async function listRuntimes({ connection, ...options }: RuntimeCalls): Promise<Runtime[]> {
+  const schema = RuntimeListSchema;
+  const { runtimes } = await callSafely(connection, 'list_runtimes', {}, schema, options);
+  return runtimes;
 }
 
-function namedRuntime(runtimes: Runtime[], wanted: string, url: string): Runtime {
+function namedRuntime(runtimes: readonly Runtime[], wanted: string, url: string): Runtime {
   const name = wanted.startsWith('runtimes/') ? wanted : `runtimes/${wanted}`;
   const found = runtimes.find((runtime) => runtime.name === name);
   if (found !== undefined) return found;
@@ -72,66 +57,80 @@ function namedRuntime(runtimes: Runtime[], wanted: string, url: string): Runtime
   );
 }
 
-function fits(runtime: Runtime, wish: RuntimeWish): boolean {
-  const accelerator = runtime.runtimeSpec?.accelerator ?? 'NONE';
+/** The runtime that the wish names first; of equals the first. */
+function bestOf(runtimes: readonly Runtime[], wish: RuntimeWish): Runtime | undefined {
+  const rank = ({ runtimeSpec = PLAIN_KEY }: Runtime): number =>
+    wish.accelerators.rankOf(runtimeSpec) ?? Number.POSITIVE_INFINITY;
+  const fitting = runtimes.filter((runtime) => fits(runtime, wish));
+  return fitting.sort((a, b) => rank(a) - rank(b))[0];
+}
+
+function fits(
+  {
+    runtimeSpec = PLAIN_KEY,
+    version,
+  }: Pick<Runtime, 'runtimeSpec'> & { version?: string | undefined },
+  wish: RuntimeWish,
+): boolean {
   return (
-    accelerator.toUpperCase() === wish.accelerator.toUpperCase() &&
-    (wish.version === undefined || runtime.version === wish.version)
+    wish.accelerators.rankOf(runtimeSpec) !== undefined &&
+    (wish.version === undefined || version === wish.version)
   );
 }
 
-/** The smallest shape that the account may have with this accelerator. */
-async function eligibleSpec(
-  connection: McpConnection,
-  accelerator: string,
-  options: RuntimeCallOptions,
-): Promise<RuntimeKey> {
-  const schema = RuntimeSpecListSchema;
-  const { runtimeSpecs } = await callSafely(connection, 'list_runtime_specs', {}, schema, options);
-  const eligible = runtimeSpecs.filter((spec) => spec.eligible).map((spec) => spec.key);
-  const matching = eligible.filter(
-    (key) => key.accelerator.toUpperCase() === accelerator.toUpperCase(),
-  );
-  const chosen = matching.find((key) => key.shape === 'SHAPE_STANDARD') ?? matching[0];
-  if (chosen !== undefined) return chosen;
-  const names = [...new Set(eligible.map((key) => key.accelerator))].join(', ');
-  throw new ConfigError(
-    'BAD_OPTION',
-    `The accelerator ${accelerator} is not to be had on ${connection.url} with this account. Choose one of: ${names}.`,
-  );
-}
-
-/** A server waits some minutes for a machine; the same call then waits on. */
-const CREATE_ATTEMPTS = 10;
-
-async function createRuntime(
-  connection: McpConnection,
-  wish: { runtimeSpec: RuntimeKey; version?: string | undefined; requestId: string },
-  options: RuntimeCallOptions,
-): Promise<Runtime> {
-  const { runtimeSpec, version, requestId } = wish;
-  const runtime = { runtimeSpec, ...(version !== undefined && { version }) };
-  const policy = { ...options.policy, attempts: CREATE_ATTEMPTS };
-  const args = { runtime, requestId };
-  for (let attempt = 1; ; attempt++) {
-    const created = await callSafely(connection, 'create_runtime', args, CreatedRuntimeSchema, {
-      ...options,
-      policy,
-    });
-    if (!created.name.startsWith('operations/')) return RuntimeSchema.parse(created);
-    if (created.response !== undefined) return created.response;
-    if (created.error !== undefined || attempt === CREATE_ATTEMPTS) {
-      throw operationError(created.error, connection.url);
-    }
+/** The runtimes at this endpoint that processes of ours asked for and left behind. */
+async function notedRuntimes({ connection, ledger }: RuntimeCalls): Promise<RuntimeEntry[]> {
+  // A ledger that cannot be read says so when something is noted in it.
+  const entries = (await ledger?.entries().catch(() => [])) ?? [];
+  const left: RuntimeEntry[] = [];
+  for (const entry of entries) {
+    const isHere = entry.kind === 'runtime' && entry.url === connection.url;
+    if (isHere && (await ledger?.isLeftBehind(entry)) === true) left.push(entry);
   }
+  return left;
 }
 
-const OperationErrorSchema = z.looseObject({
-  message: z.string().default('it did not become ready'),
-});
+/** One that was asked for by a process that did not live to see it is taken as made by this one. */
+async function takeListed(
+  runtime: Runtime,
+  noted: readonly RuntimeEntry[],
+  { ledger }: RuntimeCalls,
+): Promise<FoundRuntime> {
+  const entry = noted.find(({ name }) => name === runtime.name);
+  if (entry === undefined) return { runtime, wasCreated: false };
+  await ledger?.note({ ...entry, isMade: true });
+  return { runtime, wasCreated: !entry.isMade };
+}
 
-function operationError(error: unknown, url: string): SandboxError {
-  const { message } = OperationErrorSchema.parse(error ?? {});
-  const failure = readFailure(Object.assign(new Error(message), { code: 0, data: error }));
-  return toSandboxError(new FailedCall(failure).failure, { tool: 'create_runtime', on: url, url });
+/** There are as many as there may be. One that fits may have come meanwhile; else a person has to choose. */
+async function insteadOfOneMore(
+  wish: RuntimeWish,
+  cause: SandboxError,
+  calls: RuntimeCalls,
+): Promise<Runtime> {
+  const listed = await listRuntimes(calls);
+  const best = bestOf(listed, wish);
+  if (best !== undefined) return best;
+  const { url } = calls.connection;
+  const entries = (await calls.ledger?.entries().catch(() => [])) ?? [];
+  const ours = listed.filter(({ name }) => entries.some((entry) => isRuntime(entry, url, name)));
+  const open = listed.map(
+    (runtime) =>
+      `${runtime.name} (${[specText(runtime.runtimeSpec ?? PLAIN_KEY), ...(ours.includes(runtime) ? ['made by us'] : [])].join(', ')})`,
+  );
+  const remedy =
+    ours.length === 0
+      ? 'or delete one in Colab'
+      : 'or delete what we made and nobody uses with `colab-solver sandbox clean --runtimes`';
+  throw new SandboxError(
+    'TOO_MANY_RUNTIMES',
+    `create_runtime failed on ${url}: the account has as many runtimes as it may, ${
+      open.length === 0 ? 'though none is listed' : `namely ${open.join(', ')}`
+    }. Use one of them with --runtime <name>, ${remedy}.`,
+    { cause },
+  );
+}
+
+function isRuntime(entry: LedgerEntry, url: string, name: string): boolean {
+  return entry.kind === 'runtime' && entry.url === url && entry.name === name;
 }

@@ -28,6 +28,8 @@ export const RuntimeKeySchema = z.looseObject({
   shape: z.string().default('SHAPE_UNSPECIFIED'),
 });
 export type RuntimeKey = z.infer<typeof RuntimeKeySchema>;
+/** Of a runtime that says nothing of its machine. */
+export const PLAIN_KEY: RuntimeKey = RuntimeKeySchema.parse({});
 
 export const ConnectionInfoSchema = z.looseObject({
   url: z.string(),
@@ -46,11 +48,13 @@ export type Runtime = z.infer<typeof RuntimeSchema>;
 
 export const RuntimeListSchema = z.looseObject({ runtimes: list(RuntimeSchema) });
 
-export const RuntimeSpecListSchema = z.looseObject({
-  runtimeSpecs: list(
-    z.looseObject({ key: RuntimeKeySchema, eligible: z.boolean().default(false) }),
-  ),
+const RuntimeSpecSchema = z.looseObject({
+  key: RuntimeKeySchema,
+  eligible: z.boolean().default(false),
 });
+export type RuntimeSpec = z.infer<typeof RuntimeSpecSchema>;
+
+export const RuntimeSpecListSchema = z.looseObject({ runtimeSpecs: list(RuntimeSpecSchema) });
 
 /** A runtime, or the operation that makes one. */
 export const CreatedRuntimeSchema = z.looseObject({

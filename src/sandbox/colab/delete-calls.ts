@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import { SandboxError } from '../../errors.js';
+import type { RetryPolicy } from '../../retry.js';
+import { callSafely } from './call-safely.js';
+import type { McpConnection } from './mcp-connection.js';
+
+interface DeleteOptions {
+  policy: RetryPolicy;
+  signal?: AbortSignal | undefined;
+}
+
+/** False where it was gone already, which is as good. */
+export function deleteSession(
+  connection: McpConnection,
+  name: string,
+  options: DeleteOptions,
+): Promise<boolean> {
+  return remove(connection, 'delete_session', name, options);
+}
+
+/** False where it was gone already, which is as good. */
+export function deleteRuntime(
+  connection: McpConnection,
+  name: string,
+  options: DeleteOptions,
+): Promise<boolean> {
+  return remove(connection, 'delete_runtime', name, options);
+}
+
+async function remove(
+  connection: McpConnection,
+  tool: string,
+  name: string,
+  options: DeleteOptions,
+): Promise<boolean> {
+  try {
+    await callSafely(connection, tool, { name }, z.unknown(), { ...options, on: name });
+    return true;
+  } catch (error) {
+    if (error instanceof SandboxError && error.code === 'NOT_FOUND') return false;
+    throw error;
+  }
+}
