@@ -161,3 +161,26 @@ test('a folder whose owner was killed is removed by the next runtime, one in use
 function supervisorPid(): number {
   return childrenOf(process.pid, 'supervisor.py')[0] ?? 0;
 }
+
+const DEEP_FOLDERS = `
+import os
+here = os.getcwd()
+for _ in range(3000):
+    os.mkdir('d')
+    os.chdir('d')
+os.chmod('.', 0)
+os.chdir(here)
+`;
+
+test.each(kinds)(
+  'folders without end (isolation %s) are removed with the rest',
+  async (isolation) => {
+    const pythonPath = await testPython();
+    const runtime = await startJupyterRuntime({ pythonPath, isolation, allowNetwork: false });
+    const kernel = await runtime.openSession('deep');
+    const reply = await kernel.execute(DEEP_FOLDERS, () => undefined);
+    expect(reply.status).toBe('ok');
+    await runtime.close();
+    expect(existsSync(dirname(dirname(runtime.api.socketPath)))).toBe(false);
+  },
+);
