@@ -76,7 +76,7 @@ export async function faultRun(options: FaultRunOptions): Promise<FaultRunReport
     await run.work(pool);
     await pool.close();
     await sandbox.close();
-    sessionsLeft = await sessionsOf(faulty);
+    sessionsLeft = await faulty.sessionsBehind();
     sessionsUsed = new Set(faulty.callsOf('create_session').map((args) => args['sessionId'])).size;
   } finally {
     await faulty[Symbol.asyncDispose]();
@@ -95,19 +95,6 @@ export async function faultRun(options: FaultRunOptions): Promise<FaultRunReport
     leftovers: [...sessionsLeft, ...server.leftovers()],
     durationMs: Math.round(performance.now() - startedAt),
   };
-}
-
-async function sessionsOf(faulty: FaultyColab): Promise<string[]> {
-  const { runtimes = [] } = (await faulty.callBehind('list_runtimes', {})) as {
-    runtimes?: { name: string }[];
-  };
-  const listed = await Promise.all(
-    runtimes.map(async ({ name }) => {
-      const answer = await faulty.callBehind('list_sessions', { parent: name });
-      return (answer as { sessions?: { name: string }[] }).sessions ?? [];
-    }),
-  );
-  return listed.flat().map(({ name }) => name);
 }
 
 interface Attempt {

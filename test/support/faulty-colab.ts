@@ -4,6 +4,7 @@ import { Agent, createServer, request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
 import { eventData } from '../../src/sandbox/colab/event-stream.js';
+import { RuntimeListSchema, SessionListSchema } from '../../src/sandbox/colab/tool-results.js';
 import type { Fault, Loss, Mishap, Moment, Refusal } from './fault.js';
 import { labelOf, needsUnbegunAnswer, strike } from './fault.js';
 import { Oddities } from './oddities.js';
@@ -94,6 +95,12 @@ export class FaultyColab implements AsyncDisposable {
     this.#queued.set(tool, [...(this.#queued.get(tool) ?? []), ...faults]);
   }
 
+  /** Forgets the faults that have not struck yet, and the calls so far. */
+  reset(): void {
+    this.#queued.clear();
+    this.calls.length = 0;
+  }
+
   /** Breaks every connection there is; new ones work. */
   cut(): void {
     for (const cutExchange of this.#exchanges) {
@@ -128,6 +135,21 @@ export class FaultyColab implements AsyncDisposable {
       }),
     });
     return AnswerSchema.parse(await response.json()).result?.structuredContent;
+  }
+
+  /** Names of the runtimes of the server behind. */
+  async runtimesBehind(): Promise<string[]> {
+    const { runtimes } = RuntimeListSchema.parse(await this.callBehind('list_runtimes', {}));
+    return runtimes.map(({ name }) => name);
+  }
+
+  /** Names of the sessions of the server behind. */
+  async sessionsBehind(): Promise<string[]> {
+    const names = await this.runtimesBehind();
+    const lists = await Promise.all(
+      names.map((parent) => this.callBehind('list_sessions', { parent })),
+    );
+    return lists.flatMap((list) => SessionListSchema.parse(list).sessions.map(({ name }) => name));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

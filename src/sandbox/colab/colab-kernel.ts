@@ -148,14 +148,22 @@ export class ColabKernel {
       return;
     }
     if (!execution.isAttached) await execution.interrupt();
-    const unstopped = (await this.#hasSettled()) ? undefined : await this.#stopForGood();
+    const unstopped = (await this.#stops(execution)) ? undefined : await this.#stopForGood();
     signal?.throwIfAborted();
     if (unstopped !== undefined) throw unstopped;
   }
 
+  /** Interrupts again when half the time has passed: the first interrupt may have gone astray with its connection. */
+  async #stops(execution: ResumableExecution): Promise<boolean> {
+    const halfMs = this.#options.settleMs / 2;
+    if (await this.#settlesWithin(halfMs)) return true;
+    await execution.interrupt();
+    return this.#settlesWithin(halfMs);
+  }
+
   /** Our own tiny script runs when the interrupted one has ended. */
-  async #hasSettled(): Promise<boolean> {
-    using limit = linkSignal(undefined, this.#options.settleMs);
+  async #settlesWithin(ms: number): Promise<boolean> {
+    using limit = linkSignal(undefined, ms);
     try {
       for (;;) {
         const { result } = await this.#run(PROBE_CODE, limit.signal);
