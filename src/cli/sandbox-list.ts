@@ -4,7 +4,7 @@ import { takeStock } from '../sandbox/colab/stock.js';
 import type { StockedRuntime, Stocked } from '../sandbox/colab/stock.js';
 import { openLedger } from '../sandbox/ledger.js';
 import type { CommandContext } from './command-context.js';
-import { atEndpoint, commandFor, endpointOf, resultScreen, showLocal } from './endpoint.js';
+import { atEndpoint, endpointOf, resultScreen, showCommand, showLocal } from './endpoint.js';
 import type { EndpointConfig, EndpointFlags } from './endpoint.js';
 import { exitCodes } from './exit-code.js';
 import type { ExitCode } from './exit-code.js';
