@@ -27,10 +27,16 @@ export async function openLocalSandbox(options: LocalSandboxOptions): Promise<Sa
     ...(onNotice !== undefined && { onProgress: onNotice }),
     ...withSignal,
   });
+  let startFailure: unknown;
   const startRuntime = async (): Promise<JupyterRuntime> => {
-    const runtime = await startJupyterRuntime({ pythonPath, isolation, allowNetwork });
-    if (isolation === 'auto') warnOnce(runtime, onNotice);
-    return runtime;
+    try {
+      const runtime = await startJupyterRuntime({ pythonPath, isolation, allowNetwork });
+      if (isolation === 'auto') warnOnce(runtime, onNotice);
+      return runtime;
+    } catch (error) {
+      startFailure = error;
+      throw error;
+    }
   };
   const server = await startColabServer({ startRuntime, ...(logger !== undefined && { logger }) });
   try {
@@ -42,7 +48,8 @@ export async function openLocalSandbox(options: LocalSandboxOptions): Promise<Sa
     return withServer(sandbox, server);
   } catch (error) {
     await server.close();
-    throw error;
+    // It came over the wire as a status of Colab's; here the error itself is at hand.
+    throw startFailure ?? error;
   }
 }
 
