@@ -8,9 +8,12 @@ import tempfile
 import time
 
 PREFIX = "colab-solver-"
+# Only folders with a file of this name are ours, and empty ones: others may be called like them.
+LOCK = "runtime.lock"
 # Kernel sockets lie in the folder; a socket's path may have 103 bytes on macOS, 107 on Linux.
 LONGEST_BASE = 24
-YOUNG_SECONDS = 60
+# Its maker may be about to lock it.
+YOUNG_SECONDS = 5
 
 
 def make():
@@ -20,7 +23,7 @@ def make():
         base = "/tmp"
     _sweep(base)
     folder = tempfile.mkdtemp(prefix=PREFIX, dir=base)
-    lock = os.open(os.path.join(folder, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    lock = os.open(os.path.join(folder, LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     fcntl.flock(lock, fcntl.LOCK_EX)
     return os.path.realpath(folder), lock
 
@@ -36,7 +39,11 @@ def remove(folder):
 
 def _run(*argv):
     """True where it did all it should."""
-    return subprocess.run(argv, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode == 0
+    environment = {"PATH": f"{os.environ.get('PATH', '')}:/usr/bin:/bin"}
+    process = subprocess.run(
+        argv, env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False
+    )
+    return process.returncode == 0
 
 
 def _sweep(base):
@@ -53,11 +60,12 @@ def _is_abandoned(entry):
     status = entry.stat(follow_symlinks=False)
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
         return False
+    if time.time() - status.st_mtime < YOUNG_SECONDS:
+        return False
     try:
-        lock = os.open(os.path.join(entry.path, "lock"), os.O_RDWR | os.O_CLOEXEC)
+        lock = os.open(os.path.join(entry.path, LOCK), os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:
-        # Another process may be about to take its lock.
-        return time.time() - status.st_mtime > YOUNG_SECONDS
+        return not os.listdir(entry.path)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return True

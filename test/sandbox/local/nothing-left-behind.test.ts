@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -149,13 +149,31 @@ test('an interpreter without Jupyter is a clear error', async () => {
 
 test('a folder whose owner was killed is removed by the next runtime, one in use is not', async () => {
   const first = await startStubborn('none');
-  const stale = await mkdtemp(join(dirname(first.folder), 'colab-solver-'));
-  await writeFile(join(stale, 'lock'), '');
+  const stale = await oldFolder(dirname(first.folder), ['runtime.lock']);
+  const empty = await oldFolder(dirname(first.folder), []);
   const second = await startStubborn('none');
   expect(existsSync(stale)).toBe(false);
+  expect(existsSync(empty)).toBe(false);
   expect(existsSync(first.folder)).toBe(true);
   await Promise.all([first.runtime.close(), second.runtime.close()]);
 });
+
+test('a folder of somebody else with a name like ours stays, whatever its age', async () => {
+  const first = await startStubborn('none');
+  const theirs = await oldFolder(dirname(first.folder), ['lock', 'answer.txt']);
+  const second = await startStubborn('none');
+  expect(existsSync(join(theirs, 'answer.txt'))).toBe(true);
+  await rm(theirs, { recursive: true });
+  await Promise.all([first.runtime.close(), second.runtime.close()]);
+});
+
+async function oldFolder(parent: string, files: string[]): Promise<string> {
+  const folder = await mkdtemp(join(parent, 'colab-solver-'));
+  for (const name of files) await writeFile(join(folder, name), '');
+  const anHourAgo = Date.now() / 1000 - 3600;
+  await utimes(folder, anHourAgo, anHourAgo);
+  return folder;
+}
 
 /** The one supervisor that runs below this process. */
 function supervisorPid(): number {
