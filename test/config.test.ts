@@ -62,6 +62,14 @@ describe('the sandbox', () => {
     ).toMatchObject({ accessToken: 't', url: 'https://colaboratory.googleapis.com/mcp' });
   });
 
+  it('keeps a runtime and takes any image unless told otherwise', () => {
+    const colab = { sandbox: 'colab', env: {} };
+    expect(resolveSandboxConfig(colab)).toMatchObject({ deleteRuntime: false });
+    expect(resolveSandboxConfig(colab)).not.toHaveProperty('runtimeVersion');
+    const told = { deleteRuntime: true, runtimeVersion: '2026.07' };
+    expect(resolveSandboxConfig({ ...colab, ...told })).toMatchObject(told);
+  });
+
   it.each(['https://sandbox.example.com/mcp', 'https://evilgoogleapis.com/mcp'])(
     'elsewhere (%s) never gets credentials meant for Google',
     (sandbox) => {
@@ -75,6 +83,24 @@ describe('the sandbox', () => {
   ])('refuses %s', (sandbox, code) => {
     const env = { COLAB_ACCESS_TOKEN: 't' };
     expect(refusal(() => resolveSandboxConfig({ sandbox, env })).code).toBe(code);
+  });
+});
+
+describe('the accelerator', () => {
+  const env = { COLAB_ACCESS_TOKEN: 't' };
+
+  it.each(['T4', 'L4:HIGHMEM', 'A100,L4,T4', ' a100 , V5E-1:standard '])(
+    'may be %j',
+    (accelerator) => {
+      expect(resolveSandboxConfig({ sandbox: 'colab', accelerator, env })).toMatchObject({
+        accelerator,
+      });
+    },
+  );
+
+  it.each(['', ',', 'T4,', 'T4:', 'T4 L4', 'T4:A:B'])('may not be %j', (accelerator) => {
+    const error = refusal(() => resolveSandboxConfig({ sandbox: 'colab', accelerator, env }));
+    expect(error.message).toMatch(/accelerator must be a name such as T4/);
   });
 });
 
