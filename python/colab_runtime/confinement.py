@@ -45,6 +45,15 @@ def die_with_parent(parent_pid):
         os.kill(os.getpid(), signal.SIGKILL)
 
 
+def be_first_to_go():
+    """Where memory runs out, the system is to end this process or what it started, not one of the user's own."""
+    try:
+        with open("/proc/self/oom_score_adj", "w") as file:
+            file.write("1000")
+    except OSError:
+        pass  # Only Linux has it.
+
+
 def landlock_version():
     """The kernel's Landlock ABI, 0 without Landlock."""
     if _libc is None:

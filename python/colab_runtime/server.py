@@ -152,6 +152,8 @@ def configure(options):
     config.ServerApp.kernel_spec_manager_class = OneKernelSpec
     config.ServerApp.kernel_websocket_connection_class = PacedConnection
     config.IdentityProvider.token = options["token"]
+    # Left alone, Jupyter writes it into a file, and whoever knows it can sign itself in.
+    config.ServerApp.cookie_secret = os.urandom(32)
     config.ContentsManager.allow_hidden = True
     config.FileContentsManager.delete_to_trash = False
     # Unix sockets throughout: no port, and no Nagle's algorithm, which over TCP holds back small messages.

@@ -94,6 +94,15 @@ outcome`;
   });
 });
 
+test.each(kinds)('nothing on disk opens a kernel or Jupyter (isolation %s)', async (isolation) => {
+  const runtime = await start({ isolation });
+  await runtime.openSession('other');
+  const files = 'import os, stat; folder = os.environ["JUPYTER_RUNTIME_DIR"]';
+  const regular =
+    '[name for name in os.listdir(folder) if stat.S_ISREG(os.stat(f"{folder}/{name}").st_mode)]';
+  expect(await evaluate(runtime, `${files}\n${regular}`)).toBe('[]');
+});
+
 test.each(kinds)('what a script installs is its own (isolation %s)', async (isolation) => {
   const runtime = await start({ isolation });
   const wheel = `

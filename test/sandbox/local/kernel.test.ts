@@ -252,3 +252,47 @@ test('a script can import a module that lies beside it', async () => {
   );
   expect(stdout).toBe('42\n');
 });
+
+test.each([
+  ['printed text', String.raw`print("a\ud800b")`, { status: 'ok' }, 'a\\ud800b\n'],
+  ['an exception', String.raw`raise ValueError("\udfff")`, { message: '\\udfff' }, ''],
+  ['the code itself', 'x = "\ud800"', { status: 'error' }, ''],
+])('half a character in %s costs neither the rest nor the session', async (_, code, reply, out) => {
+  const { reply: given, stdout } = await run(code);
+  expect(given).toMatchObject(reply);
+  expect(stdout).toBe(out);
+  expect((await run('"alive"')).reply).toMatchObject({ value: "'alive'" });
+});
+
+test('an interrupt ends a script that awaits something', async () => {
+  const { seen, done } = firstOutput(
+    'import asyncio\nprint("on", flush=True)\nawait asyncio.sleep(1e6)',
+  );
+  await seen;
+  await kernel.interrupt();
+  expect(await done).toMatchObject({ status: 'error', name: 'CancelledError' });
+});
+
+test('a script that forks ends in both processes, and both are heard', async () => {
+  const code = `
+import os, sys
+child = os.fork()
+print("child" if child == 0 else "parent")
+if child:
+    ended, status = os.waitpid(child, 0)
+    print(os.waitstatus_to_exitcode(status))`;
+  const { stdout } = await run(code);
+  expect(stdout.split('\n').sort()).toEqual(['', '0', 'child', 'parent']);
+  const { reply } = await run('os.getpid() == os.getpgid(0)');
+  expect(reply).toMatchObject({ value: 'True' });
+});
+
+test('of a value too long to be wanted only the beginning leaves the kernel', async () => {
+  const { reply } = await run("'v' * 100_000_000");
+  expect(reply.status === 'ok' && reply.value.length).toBe(16 * 1024 * 1024);
+});
+
+test.runIf(process.platform === 'linux')('where memory runs out, scripts go first', async () => {
+  const { reply } = await run('open("/proc/self/oom_score_adj").read()');
+  expect(reply).toMatchObject({ value: String.raw`'1000\n'` });
+});
