@@ -15,10 +15,10 @@ export default defineConfig(
         { allowNumber: true, allowBoolean: true },
       ],
       '@typescript-eslint/consistent-type-imports': 'error',
-      // `const { left, ...rest } = all` is how a field is left out.
+      // `const { left, ...rest } = all` is how a field is left out; what is `using` serves by its end.
       '@typescript-eslint/no-unused-vars': [
         'error',
-        { ignoreRestSiblings: true, argsIgnorePattern: '^_' },
+        { ignoreRestSiblings: true, argsIgnorePattern: '^_', ignoreUsingDeclarations: true },
       ],
       '@typescript-eslint/switch-exhaustiveness-check': [
         'error',

@@ -50,10 +50,10 @@ function pack(): string {
   return join(scratch, tarball);
 }
 
-function install(tarball: string, consumer: string): void {
+function install(wanted: string, consumer: string): void {
   say('installing');
   const quiet = ['--omit=dev', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error'];
-  run('npm', ['install', ...quiet, tarball], consumer);
+  run('npm', ['install', ...quiet, wanted], consumer);
 }
 
 function checkContents(consumer: string, installed: string): void {
@@ -86,12 +86,19 @@ function checkLibrary(consumer: string): void {
 }
 
 function checkTypes(consumer: string): void {
+  // A consumer's zod need not be ours.
+  install('zod@4.1.13', consumer);
   writeFileSync(
     join(consumer, 'consumer.ts'),
     [
-      `import { createSolver, solve, type SolveResult } from 'colab-solver';`,
+      `import { createSolver, defineFunction, solve, type SolveResult } from 'colab-solver';`,
       `const result: SolveResult = await solve('1 + 1?');`,
       `export const text: string = result.text;`,
+      `import { z } from 'zod';`,
+      `export const limited = (maxSteps?: number) => solve('1 + 1?', { maxSteps });`,
+      `const parameters = z.object({ n: z.number() });`,
+      `const half = defineFunction({ name: 'half', description: '', parameters, execute: ({ n }) => n / 2 });`,
+      `void solve('7 / 2?', { functions: [half, { ...half, name: 'again', parameters }] });`,
       `export const close = async (): Promise<void> => (await createSolver()).close();`,
       `// @ts-expect-error a number is no prompt; without types this line would be right`,
       `void solve(1);`,
@@ -99,7 +106,8 @@ function checkTypes(consumer: string): void {
   );
   const compilerOptions = {
     ...{ target: 'ES2023', module: 'NodeNext', lib: ['ES2023', 'ESNext.Disposable', 'DOM'] },
-    ...{ strict: true, noEmit: true, skipLibCheck: true, types: [] },
+    ...{ strict: true, exactOptionalPropertyTypes: true },
+    ...{ noEmit: true, skipLibCheck: true, types: [] },
   };
   const config = { compilerOptions, files: ['consumer.ts'] };
   writeFileSync(join(consumer, 'tsconfig.json'), JSON.stringify(config));

@@ -8,35 +8,35 @@ import { stateFolder } from './state-folder.js';
 /** What a solver may be told; everything has a default. Times are in milliseconds. */
 export interface ConfigOptions {
   /** A Gemini model id, or `replay:<recorded.jsonl>`. Default `gemini-flash-latest`. */
-  model?: string;
+  model?: string | undefined;
   /** Default `GOOGLE_API_KEY`, else `GEMINI_API_KEY` of the environment. */
-  apiKey?: string;
+  apiKey?: string | undefined;
   /** Default `GOOGLE_GEMINI_BASE_URL`, else Google's. */
-  baseUrl?: string;
+  baseUrl?: string | undefined;
   /** `local` (embedded, the default), `colab`, or the URL of a Colab MCP server. */
-  sandbox?: string;
+  sandbox?: string | undefined;
   /** Accelerator of the Colab runtime, such as `T4` or `L4:HIGHMEM`, or several in order: `A100,L4,T4`. Default `NONE`. */
-  accelerator?: string;
+  accelerator?: string | undefined;
   /** Use this runtime, `runtimes/{id}`, rather than finding or making one. */
-  runtime?: string;
+  runtime?: string | undefined;
   /** Label of the Colab runtime's image, such as `2026.07`. Default: that of a runtime that is there, else the newest. */
-  runtimeVersion?: string;
+  runtimeVersion?: string | undefined;
   /** Whether closing deletes the Colab runtime, where it was made for this solver. Default false. */
-  deleteRuntime?: boolean;
+  deleteRuntime?: boolean | undefined;
   /** Steps that may run scripts. Default 20. */
-  maxSteps?: number;
+  maxSteps?: number | undefined;
   /** Limit of a whole run. Default none. */
-  timeoutMs?: number;
+  timeoutMs?: number | undefined;
   /** Limit of one script. Default 300,000 (five minutes). */
-  executionTimeoutMs?: number;
+  executionTimeoutMs?: number | undefined;
   /** Whether embedded scripts must be kept apart from the machine. Default `auto`. */
-  isolation?: 'auto' | 'required' | 'none';
+  isolation?: 'auto' | 'required' | 'none' | undefined;
   /** Lets isolated scripts use the network. Default false. */
-  allowNetwork?: boolean;
+  allowNetwork?: boolean | undefined;
   /** Default `warn`. */
-  logLevel?: LogLevel;
+  logLevel?: LogLevel | undefined;
   /** Default `process.env`. */
-  env?: NodeJS.ProcessEnv;
+  env?: NodeJS.ProcessEnv | undefined;
 }
 
 export type ModelConfig =
@@ -73,6 +73,14 @@ export interface RunConfig {
   readonly logLevel: LogLevel;
 }
 
+/** What a run may be told for itself. */
+export interface RunLimits {
+  /** Steps that may run scripts. Default: the solver's. */
+  maxSteps?: number | undefined;
+  /** Limit of this run in milliseconds. Default: the solver's. */
+  timeoutMs?: number | undefined;
+}
+
 export const COLAB_MCP_URL = 'https://colaboratory.googleapis.com/mcp';
 export const DEFAULT_MODEL = 'gemini-flash-latest';
 export const DEFAULT_MAX_STEPS = 20;
@@ -85,7 +93,7 @@ const milliseconds = z.number().positive('must be more than 0');
 /** Names, each with a shape where one is wanted; which there are, the server says. */
 const ACCELERATORS = /^\s*[\w-]+(\s*:\s*[\w-]+)?(\s*,\s*[\w-]+(\s*:\s*[\w-]+)?)*\s*$/;
 
-const OptionsSchema = z.object({
+const OptionsSchema = z.strictObject({
   model: z.string().min(1, 'must not be empty').default(DEFAULT_MODEL),
   apiKey: z.string().optional(),
   baseUrl: z.string().optional(),
@@ -112,6 +120,7 @@ const OptionsSchema = z.object({
   isolation: z.enum(['auto', 'required', 'none']).default('auto'),
   allowNetwork: z.boolean().default(false),
   logLevel: z.enum(logLevels).default('warn'),
+  env: z.custom<NodeJS.ProcessEnv>().optional(),
 });
 type CheckedOptions = z.infer<typeof OptionsSchema>;
 
@@ -123,6 +132,12 @@ type CheckedOptions = z.infer<typeof OptionsSchema>;
 export function resolveRunConfig(options: ConfigOptions): RunConfig {
   const { maxSteps, timeoutMs, executionTimeoutMs, logLevel } = check(options);
   return Object.freeze({ maxSteps, timeoutMs, executionTimeoutMs, logLevel });
+}
+
+/** A solver's limits for one run, with the run's own in their place. */
+export function narrowRunConfig(config: RunConfig, own: RunLimits): RunConfig {
+  const { maxSteps = config.maxSteps, timeoutMs = config.timeoutMs } = own;
+  return resolveRunConfig({ ...config, maxSteps, timeoutMs });
 }
 
 export function resolveModelConfig(options: ConfigOptions): ModelConfig {
@@ -140,7 +155,7 @@ function check(options: ConfigOptions): CheckedOptions {
 }
 
 function badOption(error: z.ZodError): ConfigError {
-  const lines = error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`);
+  const lines = error.issues.map(({ path, message }) => `${path.join('.')} ${message}`.trim());
   return new ConfigError('BAD_OPTION', `Bad option: ${lines.join('; ')}.`, { cause: error });
 }
 

@@ -6,8 +6,14 @@ import type { Model } from './agent/model.js';
 import { createReplayModel } from './agent/replay-model.js';
 import { solveStream } from './agent/solve.js';
 import type { SolveOptions, Workshop } from './agent/solve.js';
-import { resolveModelConfig, resolveRunConfig, resolveSandboxConfig } from './config.js';
+import {
+  narrowRunConfig,
+  resolveModelConfig,
+  resolveRunConfig,
+  resolveSandboxConfig,
+} from './config.js';
 import type { ConfigOptions, ModelConfig, SandboxConfig } from './config.js';
+import { ConfigError } from './errors.js';
 import { createLogger, createScrubber } from './logger.js';
 import type { Logger, LogLevel } from './logger.js';
 import type { Part } from './parts/part.js';
@@ -21,15 +27,15 @@ import type { LazyPoolOptions } from './sandbox/lazy-pool.js';
 
 export interface SolverOptions extends Omit<ConfigOptions, 'model' | 'sandbox'> {
   /** A Gemini model id (default `gemini-flash-latest`), `replay:<recorded.jsonl>`, or a model of your own. */
-  model?: string | Model;
+  model?: string | Model | undefined;
   /** `local` (default), `colab`, the URL of a Colab MCP server, or a sandbox of your own, which is left open. */
-  sandbox?: string | Sandbox;
+  sandbox?: string | Sandbox | undefined;
   /** Functions the model may call beside `execute_code`. */
-  functions?: readonly CallerFunction[];
+  functions?: readonly CallerFunction[] | undefined;
   /** Runs that compute at once; further ones wait for a session. Default 4. */
-  maxSessions?: number;
+  maxSessions?: number | undefined;
   /** Told what takes time before a run, such as making the Python environment, and what a person should know. */
-  onNotice?: (text: string) => void;
+  onNotice?: ((text: string) => void) | undefined;
 }
 
 /** Keeps a sandbox and its sessions over many runs. */
@@ -44,7 +50,7 @@ export interface Solver extends AsyncDisposable {
     prompt: string | readonly Part[],
     options?: SolveOptions,
   ): AsyncGenerator<RunEvent, SolveResult, undefined>;
-  /** Ends what is open. Runs that still go on fail. */
+  /** Ends what is open. Runs that still go on fail with `CLOSED`, and so do later ones. */
   close(): Promise<void>;
 }
 
@@ -52,23 +58,24 @@ export interface Solver extends AsyncDisposable {
 export async function createSolver(options: SolverOptions = {}): Promise<Solver> {
   const { model, sandbox, functions = [], maxSessions = 4, onNotice, ...rest } = options;
   const limits = resolveRunConfig(rest);
+  const poolSize = checkMaxSessions(maxSessions);
   const logger = runLogger(limits.logLevel, rest);
   const table = functionTable(functions);
   const place =
     typeof sandbox === 'object'
       ? givenPlace(sandbox)
-      : configuredPlace(
-          resolveSandboxConfig({ ...rest, ...(sandbox !== undefined && { sandbox }) }),
-          {
-            logger,
-            ...(onNotice !== undefined && { onNotice }),
-          },
-        );
+      : configuredPlace(resolveSandboxConfig({ ...rest, sandbox }), {
+          logger,
+          ...(onNotice !== undefined && { onNotice }),
+        });
   const chosenModel =
-    typeof model === 'object'
-      ? model
-      : await openModel(resolveModelConfig({ ...rest, ...(model !== undefined && { model }) }));
-  return solverIn(place, { model: chosenModel, functions: table, limits, logger }, maxSessions);
+    typeof model === 'object' ? model : await openModel(resolveModelConfig({ ...rest, model }));
+  return solverIn(place, { model: chosenModel, functions: table, limits, logger }, poolSize);
+}
+
+function checkMaxSessions(count: number): number {
+  if (Number.isInteger(count) && count >= 1) return count;
+  throw new ConfigError('BAD_OPTION', 'Bad option: maxSessions must be a whole number from 1 on.');
 }
 
 /** One prompt with everything opened before and closed after it. */
@@ -78,10 +85,7 @@ export async function solve(
 ): Promise<SolveResult> {
   const { files, signal, ...solverOptions } = options;
   await using solver = await createSolver({ ...solverOptions, maxSessions: 1 });
-  return await solver.solve(prompt, {
-    ...(files !== undefined && { files }),
-    ...(signal !== undefined && { signal }),
-  });
+  return await solver.solve(prompt, { files, signal });
 }
 
 export interface OpenHooks {
@@ -151,17 +155,20 @@ function solverIn(
     ...tools,
     facts,
     opensEarly,
+    closed: pool.closed,
     lease: (signal: AbortSignal) => pool.lease(signal),
   };
+  const stream: Solver['stream'] = (prompt, options = {}) =>
+    solveStream({ ...workshop, limits: narrowRunConfig(tools.limits, options) }, prompt, options);
   return {
     async solve(prompt, options) {
-      const events = solveStream(workshop, prompt, options);
+      const events = stream(prompt, options);
       for (;;) {
         const next = await events.next();
         if (next.done === true) return next.value;
       }
     },
-    stream: (prompt, options) => solveStream(workshop, prompt, options),
+    stream,
     close: () => pool.close(),
     [Symbol.asyncDispose]: () => pool.close(),
   };

@@ -1,8 +1,10 @@
-import { linkSignal } from '../abort.js';
-import type { RunConfig } from '../config.js';
+import { z } from 'zod';
+import { linkSignal, onAbort } from '../abort.js';
+import type { RunConfig, RunLimits } from '../config.js';
 import { ConfigError } from '../errors.js';
 import type { Logger } from '../logger.js';
-import { textOf } from '../parts/content.js';
+import { isEmpty } from '../parts/content.js';
+import { PartSchema } from '../parts/part.js';
 import type { Part } from '../parts/part.js';
 import { attachFiles } from './attached-file.js';
 import type { FunctionTable } from './caller-function.js';
@@ -24,17 +26,15 @@ export interface Workshop {
   lease(signal: AbortSignal): Promise<SessionLease>;
   /** Whether a session is opened while the model still writes its first response. */
   opensEarly: boolean;
+  /** Fires when the solver is closed: runs that still go on fail with its reason. */
+  closed: AbortSignal;
 }
 
-export interface SolveOptions {
+export interface SolveOptions extends RunLimits {
   /** Paths of files that scripts find in the working directory. */
-  files?: readonly string[];
-  /** Steps that may run scripts. Default: the solver's. */
-  maxSteps?: number;
-  /** Limit of this run in milliseconds. Default: the solver's. */
-  timeoutMs?: number;
+  files?: readonly string[] | undefined;
   /** Cancels the run; its reason is rethrown once the kernel has been interrupted. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 /** One prompt from the files on this machine to the files of the result, event by event. */
@@ -62,10 +62,14 @@ async function* solveEvents(
   options: SolveOptions,
 ): AsyncGenerator<RunEvent, SolveResult, undefined> {
   const startedAt = performance.now();
-  const prompt = typeof promptInput === 'string' ? [{ text: promptInput }] : promptInput;
-  refuseEmpty(prompt);
-  const files = await attachFiles(options.files ?? []);
+  const prompt = checkPrompt(promptInput);
+  workshop.closed.throwIfAborted();
   using link = linkSignal(options.signal);
+  using _ = onAbort(workshop.closed, () => {
+    link.abort(workshop.closed.reason);
+  });
+  link.signal.throwIfAborted();
+  const files = await attachFiles(options.files ?? []);
   await using session = new RunSession((signal) => workshop.lease(signal), files);
   if (workshop.opensEarly) {
     // A sandbox that cannot be opened ends the run at once, not when the first script comes.
@@ -84,9 +88,9 @@ async function* solveEvents(
       ...workshop.facts,
       files: files.map(({ name, sizeBytes }) => `${name} (${sizeBytes} bytes)`),
     },
-    maxSteps: options.maxSteps ?? limits.maxSteps,
+    maxSteps: limits.maxSteps,
     executionTimeoutMs: limits.executionTimeoutMs,
-    timeoutMs: options.timeoutMs ?? limits.timeoutMs,
+    timeoutMs: limits.timeoutMs,
     signal: link.signal,
   });
   const result: SolveResult = {
@@ -98,11 +102,22 @@ async function* solveEvents(
   return result;
 }
 
-function refuseEmpty(prompt: readonly Part[]): void {
-  const isEmpty = textOf(prompt).trim() === '' && prompt.every((part) => part.text !== undefined);
-  if (isEmpty)
+const PromptSchema = z.union([z.string().transform((text) => [{ text }]), z.array(PartSchema)]);
+
+function checkPrompt(prompt: string | readonly Part[]): Part[] {
+  const parsed = PromptSchema.safeParse(prompt);
+  if (!parsed.success) {
+    throw new ConfigError(
+      'BAD_OPTION',
+      'The prompt is neither text nor a list of Gemini parts, such as { text } or { inlineData }.',
+      { cause: parsed.error },
+    );
+  }
+  if (isEmpty(parsed.data)) {
     throw new ConfigError(
       'EMPTY_PROMPT',
       'The prompt is empty. Write the question to be answered.',
     );
+  }
+  return parsed.data;
 }

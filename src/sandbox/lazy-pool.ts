@@ -29,6 +29,11 @@ export class LazyPool implements AsyncDisposable {
     this.#options = options;
   }
 
+  /** Fires when the pool is closed. */
+  get closed(): AbortSignal {
+    return this.#stop.signal;
+  }
+
   /** @throws {SandboxError} `CLOSED` after {@link close}; as the sandbox does; or the signal's reason. */
   async lease(signal: AbortSignal): Promise<Lease> {
     this.#stop.signal.throwIfAborted();

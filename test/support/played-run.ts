@@ -33,9 +33,11 @@ export async function play(
     baseUrl: server.url,
     retry: { firstDelayMs: 1 },
   });
-  await using solver = await createSolver({ model, sandbox, env: {}, ...options });
+  const { files, signal, maxSteps, timeoutMs, ...rest } = options;
+  await using solver = await createSolver({ model, sandbox, env: {}, ...rest });
   const events: RunEvent[] = [];
-  const stream = solver.stream('What is six times seven?', options);
+  const ofRun = { files, signal, maxSteps, timeoutMs };
+  const stream = solver.stream('What is six times seven?', ofRun);
   for (;;) {
     const next = await stream.next();
     if (next.done === true) {
