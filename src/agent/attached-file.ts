@@ -1,4 +1,4 @@
-import { access, constants, readFile, stat } from 'node:fs/promises';
+import { access, constants, stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { ConfigError } from '../errors.js';
 
@@ -28,13 +28,6 @@ export async function attachFiles(paths: readonly string[]): Promise<AttachedFil
   return [...files.values()];
 }
 
-/** @throws {ConfigError} where it can be read no more. */
-export async function contentOf({ path }: AttachedFile): Promise<Uint8Array> {
-  return readFile(path).catch((cause: unknown) => {
-    throw unreadable(path, cause);
-  });
-}
-
 async function attach(path: string): Promise<AttachedFile> {
   try {
     const info = await stat(path);
@@ -42,15 +35,11 @@ async function attach(path: string): Promise<AttachedFile> {
     await access(path, constants.R_OK);
     return { name: basename(path), path: resolve(path), sizeBytes: info.size };
   } catch (cause) {
-    throw unreadable(path, cause);
+    const detail = cause instanceof Error ? cause.message : String(cause);
+    throw new ConfigError(
+      'UNREADABLE_FILE',
+      `Cannot read the file ${path}: ${detail}. Check the path and its permissions.`,
+      { cause },
+    );
   }
-}
-
-function unreadable(path: string, cause: unknown): ConfigError {
-  const detail = cause instanceof Error ? cause.message : String(cause);
-  return new ConfigError(
-    'UNREADABLE_FILE',
-    `Cannot read the file ${path}: ${detail}. Check the path and its permissions.`,
-    { cause },
-  );
 }

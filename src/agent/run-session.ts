@@ -1,7 +1,6 @@
 import { abortable } from '../abort.js';
 import { SandboxError } from '../errors.js';
 import type { Session } from '../sandbox/sandbox.js';
-import { contentOf } from './attached-file.js';
 import type { AttachedFile } from './attached-file.js';
 import type { ResultFile } from './events.js';
 import { collectFiles, folderState } from './result-file.js';
@@ -66,8 +65,8 @@ export class RunSession implements SessionSource, AsyncDisposable {
   async #open(signal: AbortSignal): Promise<Opened> {
     const lease = await this.#lease(signal);
     try {
-      for (const file of this.#files) {
-        await lease.session.uploadFile(file.name, await contentOf(file), { signal });
+      for (const { name, path } of this.#files) {
+        await lease.session.uploadFile(name, { path }, { signal });
       }
       this.#opened = { lease, before: await folderState(lease.session, signal) };
       return this.#opened;

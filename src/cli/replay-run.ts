@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import type { AttachedFile } from '../agent/attached-file.js';
 import { recordedExecutions } from '../agent/recorded-run.js';
 import type { RecordedRun } from '../agent/recorded-run.js';
@@ -66,9 +65,7 @@ async function runScripts(
   { executionTimeoutMs, files, signal }: ReplayOptions,
   verdicts: ScriptVerdict[],
 ): Promise<void> {
-  for (const file of files) {
-    await session.uploadFile(file.name, await readFile(file.path), { signal });
-  }
+  for (const { name, path } of files) await session.uploadFile(name, { path }, { signal });
   for (const { code, results } of recordedExecutions(run)) {
     const execution = await session.execute(code, { timeoutMs: executionTimeoutMs, signal });
     const recorded = recordedResult(results);

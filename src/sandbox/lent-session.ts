@@ -1,7 +1,7 @@
 import { linkSignal, onAbort } from '../abort.js';
 import { SandboxError } from '../errors.js';
 import type { ExecutionResult } from './execution.js';
-import type { ExecuteOptions, SandboxFile, Session } from './sandbox.js';
+import type { ExecuteOptions, FileContent, SandboxFile, Session } from './sandbox.js';
 import { closedError } from './sandbox-errors.js';
 
 interface FileOptions {
@@ -30,7 +30,7 @@ export class LentSession implements Session {
     return this.#call(options, (signal) => this.#session.execute(code, { ...options, signal }));
   }
 
-  uploadFile(path: string, content: Uint8Array, options: FileOptions = {}): Promise<void> {
+  uploadFile(path: string, content: FileContent, options: FileOptions = {}): Promise<void> {
     return this.#call(options, (signal) => this.#session.uploadFile(path, content, { signal }));
   }
 
@@ -40,6 +40,10 @@ export class LentSession implements Session {
 
   downloadFile(path: string, options: FileOptions = {}): Promise<Uint8Array> {
     return this.#call(options, (signal) => this.#session.downloadFile(path, { signal }));
+  }
+
+  saveFile(path: string, target: string, options: FileOptions = {}): Promise<void> {
+    return this.#call(options, (signal) => this.#session.saveFile(path, target, { signal }));
   }
 
   async close(): Promise<void> {

@@ -18,6 +18,9 @@ export interface SandboxFile {
   modifiedAt: string;
 }
 
+/** What a file is to hold: bytes, or what a file on this machine holds, which is never in memory as a whole. */
+export type FileContent = Uint8Array | { path: string };
+
 /** One kernel's state: variables, imports and working directory last from call to call. One call runs at a time. */
 export interface Session {
   /** Resource name, `runtimes/{runtime}/sessions/{session}`. */
@@ -28,11 +31,16 @@ export interface Session {
    * whether the code ran; other codes as in docs/errors.md.
    */
   execute(code: string, options: ExecuteOptions): Promise<ExecutionResult>;
-  /** Puts a file into the working directory under `path`, making folders as needed. */
-  uploadFile(path: string, content: Uint8Array, options?: { signal?: AbortSignal }): Promise<void>;
+  /**
+   * Puts a file into the working directory under `path`, making folders as needed. That it arrived whole is checked from
+   * inside the session, so this waits for a script that runs there.
+   */
+  uploadFile(path: string, content: FileContent, options?: { signal?: AbortSignal }): Promise<void>;
   /** The working directory's files, folders included, sorted by path; hidden ones left out. */
   listFiles(options?: { signal?: AbortSignal }): Promise<SandboxFile[]>;
   downloadFile(path: string, options?: { signal?: AbortSignal }): Promise<Uint8Array>;
+  /** Downloads to the file `target` on this machine, piece by piece; it appears, or is replaced, when it is whole. */
+  saveFile(path: string, target: string, options?: { signal?: AbortSignal }): Promise<void>;
   /** Deletes the session on the server; a second call does nothing. */
   close(): Promise<void>;
 }

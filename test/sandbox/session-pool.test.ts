@@ -31,6 +31,7 @@ class CountingSandbox implements Sandbox {
       uploadFile: () => Promise.resolve(),
       listFiles: () => Promise.resolve([]),
       downloadFile: () => Promise.resolve(new Uint8Array()),
+      saveFile: () => Promise.resolve(),
       close: () => {
         this.closed.push(name);
         return Promise.resolve();

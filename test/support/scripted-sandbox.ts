@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import type { ExecutionResult, OutputChunk } from '../../src/sandbox/execution.js';
 import type { ExecuteOptions, Sandbox, Session } from '../../src/sandbox/sandbox.js';
 
@@ -36,12 +37,13 @@ export class ScriptedSandbox implements Sandbox {
     return Promise.resolve({
       name,
       execute: (code, options) => this.#execute(code, options),
-      uploadFile: (path, content) => {
-        this.uploads.push({ session: name, path, text: Buffer.from(content).toString() });
-        return Promise.resolve();
+      uploadFile: async (path, content) => {
+        const bytes = content instanceof Uint8Array ? content : await readFile(content.path);
+        this.uploads.push({ session: name, path, text: Buffer.from(bytes).toString() });
       },
       listFiles: () => Promise.resolve([]),
       downloadFile: () => Promise.reject(new Error('This double holds no files.')),
+      saveFile: () => Promise.reject(new Error('This double holds no files.')),
       close: () => {
         if (isOpen) this.open -= 1;
         isOpen = false;

@@ -1,13 +1,16 @@
 import { abortable } from '../../abort.js';
 import { SandboxError } from '../../errors.js';
 import type { RetryPolicy } from '../../retry.js';
+import { retry } from '../../retry.js';
 import type { ExecutionResult } from '../execution.js';
-import type { ExecuteOptions, SandboxFile, Session } from '../sandbox.js';
+import type { ExecuteOptions, FileContent, SandboxFile, Session } from '../sandbox.js';
 import type { Ledger, Noted, SessionEntry } from '../ledger.js';
 import { closedError, runtimeLost } from '../sandbox-errors.js';
 import { callSafely } from './call-safely.js';
 import { ColabKernel } from './colab-kernel.js';
 import { deleteSession } from './delete-calls.js';
+import type { FileDigest } from './file-check.js';
+import { fileCheckCode, seenFile } from './file-check.js';
 import type { McpConnection } from './mcp-connection.js';
 import type { RuntimeFiles } from './runtime-files.js';
 import { RuntimeListSchema, SessionSchema } from './tool-results.js';
@@ -33,6 +36,8 @@ interface FileOptions {
 /** Recognisable among the sessions of a user's notebooks; RFC 1034 wants a letter first. */
 const ID_PREFIX = 'cs-';
 const DELETE_MS = 15_000;
+/** A hash of hundreds of gigabytes. */
+const CHECK_MS = 900_000;
 
 /** A session on a Colab runtime that we opened. */
 export class ColabSession implements Session {
@@ -80,8 +85,9 @@ export class ColabSession implements Session {
     });
   }
 
-  uploadFile(path: string, content: Uint8Array, options: FileOptions = {}): Promise<void> {
-    return this.#place.files.upload(path, content, options);
+  uploadFile(path: string, content: FileContent, options: FileOptions = {}): Promise<void> {
+    const check = () => this.#check(path, options);
+    return this.#place.files.upload(path, content, { ...options, check });
   }
 
   listFiles(options: FileOptions = {}): Promise<SandboxFile[]> {
@@ -90,6 +96,10 @@ export class ColabSession implements Session {
 
   downloadFile(path: string, options: FileOptions = {}): Promise<Uint8Array> {
     return this.#place.files.download(path, options);
+  }
+
+  saveFile(path: string, target: string, options: FileOptions = {}): Promise<void> {
+    return this.#place.files.save(path, target, options);
   }
 
   close(): Promise<void> {
@@ -113,6 +123,16 @@ export class ColabSession implements Session {
     } finally {
       this.#place.onClosed(this);
     }
+  }
+
+  /** Reading a file does no harm, so where nobody knows whether the script ran it runs again. */
+  async #check(path: string, options: FileOptions): Promise<FileDigest | undefined> {
+    const code = fileCheckCode(path);
+    const look = () => this.execute(code, { ...options, timeoutMs: CHECK_MS });
+    const { policy } = this.#place;
+    const isRetryable = (error: unknown) =>
+      error instanceof SandboxError && error.code === 'EXECUTION_UNKNOWN';
+    return seenFile(await retry(look, { ...options, policy, isRetryable }), path);
   }
 
   /** One script at a time: a second would queue on the server, and an interrupt could hit the wrong one. */

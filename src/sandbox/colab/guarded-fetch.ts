@@ -6,6 +6,8 @@ export interface GuardedRequest {
   headers: Record<string, string>;
   body?: string | undefined;
   signal?: AbortSignal | undefined;
+  /** Taken out of what a refusal says. */
+  secret?: string | undefined;
 }
 
 const MAX_REDIRECTS = 3;
@@ -24,7 +26,8 @@ export async function guardedFetch(url: URL, request: GuardedRequest): Promise<R
     const next = redirectTarget(response, target);
     const body = await response.text();
     if (next === undefined || next.origin !== url.origin || redirects === MAX_REDIRECTS) {
-      throw new HttpRefusal(response, body);
+      const { secret = '' } = request;
+      throw new HttpRefusal(response, secret === '' ? body : body.replaceAll(secret, '[secret]'));
     }
     target = next;
   }
