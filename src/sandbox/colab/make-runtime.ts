@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ConfigError, SandboxError } from '../../errors.js';
+import { ConfigError, InternalError, SandboxError } from '../../errors.js';
 import type { RetryPolicy } from '../../retry.js';
 import { readFailure } from '../failure.js';
 import type { Ledger, Noted, RuntimeEntry } from '../ledger.js';
@@ -76,6 +76,7 @@ function runtimeIdOf(requestId: string): string {
   return `cs-${requestId.toLowerCase()}`;
 }
 
+/** What the server has, and what of it the account may have. */
 export async function listSpecs({
   connection,
   ...options
@@ -119,7 +120,7 @@ async function walk(plans: readonly Plan[], calls: RuntimeCalls): Promise<Runtim
       );
     }
   }
-  throw new TypeError('There was no plan to walk.');
+  throw new InternalError('A runtime was to be made of no spec at all.');
 }
 
 /** Used-up usage rules out every accelerator, want of capacity only the one that was asked for. */
