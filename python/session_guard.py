@@ -1,55 +1,51 @@
 """Put into a kernel when its session is opened; needs `token`, which tells this kernel from a later one.
 
-Refuses a cell that the kernel has just run when another request brings it again. A client that lost the answer repeats
-its request to re-attach; where the server takes the repetition for a new one, the script must not run twice. The client
-never sends the same text twice in a row for two scripts.
-
-Every script comes under a line that asks for the token. The guard takes that line off, so that the script is what it was.
-An empty kernel put in this one's place fails on it before the script has begun.
+Every script comes under a line with the token and the id of its execution. The guard takes that line off, so that the
+script is what it was, and refuses an execution that has begun before: a client that lost the answer repeats its request
+to re-attach, and where the server takes the repetition for a new one, the script must not run twice. An empty kernel put
+in this one's place fails on the line before the script has begun.
 """
+
+import re
 
 from IPython import get_ipython
 from IPython.core.error import InputRejected
 
 
 class SessionGuard:
-    def __init__(self, shell, token):
+    def __init__(self, token):
         self.token = token
-        self._heading = f"__import__('IPython').get_ipython().colab_session_guard.require('{token}')\n"
-        self._shell = shell
-        self._cell = None
-        self._request = None
+        self._begun = set()
         self._is_repeated = False
+        call = f"__import__('IPython').get_ipython().colab_session_guard.require('{token}', "
+        self._heading = re.compile(rf"^{re.escape(call)}'([0-9a-f-]+)'\)\n", re.MULTILINE)
 
     def before_cell(self, info):
-        request = self._shell.get_parent().get("header", {}).get("msg_id")
-        if request is not None and request == self._request:
-            return  # A cell run by the script itself.
-        self._is_repeated = request is not None and info.raw_cell == self._cell
-        self._cell = info.raw_cell
-        self._request = request
+        heading = self._heading.search(info.raw_cell or "")
+        self._is_repeated = heading is not None and heading[1] in self._begun
+        if heading is not None:
+            self._begun.add(heading[1])
 
     def without_heading(self, lines):
-        if self._heading not in lines:
-            return lines
-        at = lines.index(self._heading)
-        return lines[:at] + lines[at + 1 :]
-
-    def require(self, token):
-        """Where a script has removed our hook the line runs."""
-        if token != self.token:
-            raise AttributeError("colab_session_guard of another session")
+        return [line for line in lines if not self._heading.fullmatch(line)]
 
     def visit(self, tree):
         if self._is_repeated:
             self._is_repeated = False
-            raise InputRejected("This request has run already.")
+            raise InputRejected("This execution has begun before.")
         return tree
+
+    def require(self, token, execution):
+        """What the line does where a script has removed our hook."""
+        if token != self.token:
+            raise AttributeError("colab_session_guard of another session")
 
 
 def install(token):
     shell = get_ipython()
-    guard = SessionGuard(shell, token)
+    if getattr(getattr(shell, "colab_session_guard", None), "token", None) == token:
+        return  # The request to install came twice.
+    guard = SessionGuard(token)
     shell.colab_session_guard = guard
     shell.events.register("pre_run_cell", guard.before_cell)
     shell.ast_transformers.append(guard)

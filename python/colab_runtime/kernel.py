@@ -32,6 +32,9 @@ sys.dont_write_bytecode = False
 os.makedirs(os.environ["PIP_TARGET"], exist_ok=True)
 sys.path.append(os.environ["PIP_TARGET"])
 
+# Classes of `__main__` are those of scripts, which a reset takes away.
+__name__ = "colab_runtime.kernel"
+
 MOST_VALUE_CHARACTERS = 16 * 1024 * 1024
 NO_INPUT = "{} is not available: nobody is there to answer. Write the value into the code, or read it from a file."
 

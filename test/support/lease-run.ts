@@ -46,7 +46,8 @@ export async function leaseRun(options: LeaseRunOptions): Promise<LeaseRunReport
     const code = 'import random\nkept = random.random()\nprint(kept)\nkept';
     const result = await lease.session.execute(code, { timeoutMs: 60_000, signal });
     if (result.status !== 'ok') throw new Error(JSON.stringify(result));
-    onProgress?.((done += 1));
+    done += 1;
+    onProgress?.(done);
   };
   const until = async (end: number): Promise<number> => {
     const worker = async (): Promise<void> => {

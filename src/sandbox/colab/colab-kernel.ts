@@ -6,11 +6,9 @@ import type { ExecuteOptions } from '../sandbox.js';
 import { executionUnknown, sessionLost } from '../sandbox-errors.js';
 import type { McpConnection } from './mcp-connection.js';
 import { OutputFollower } from './output-follower.js';
-import type { Resumed } from './resumable-execution.js';
 import { ResumableExecution } from './resumable-execution.js';
 import {
   carriesToken,
-  CellTexts,
   guardCode,
   headed,
   PROBE_CODE,
@@ -40,7 +38,6 @@ const REPLACED = 'its kernel died, and the empty one put in its place did not ru
 export class ColabKernel {
   readonly #options: KernelOptions;
   readonly #token = crypto.randomUUID();
-  readonly #texts = new CellTexts();
   #lastCount = 0;
   #lost: SandboxError | undefined;
 
@@ -56,7 +53,7 @@ export class ColabKernel {
   /** Marks the kernel, so that one silently put in its place is noticed and no request runs twice. */
   async mark(signal: AbortSignal | undefined): Promise<void> {
     using limit = linkSignal(signal, OWN_SCRIPT_MS);
-    const { result } = await this.#run(guardCode(this.#token), limit.signal);
+    const result = await this.#run(guardCode(this.#token), limit.signal);
     this.#lastCount = result.executionCount;
     if (!result.executionError) return;
     const { name, value } = result.executionError;
@@ -68,17 +65,12 @@ export class ColabKernel {
     const startedAt = performance.now();
     const output = new OutputFollower(options.onOutput);
     using limit = linkSignal(options.signal, options.timeoutMs);
-    const script = headed(this.#token, code);
-    let execution = this.#execution(script, limit.signal, output);
+    const executionId = crypto.randomUUID();
+    const script = headed(this.#token, executionId, code);
+    const execution = this.#execution({ executionId, code: script }, limit.signal, output);
     let result: ExecuteCodeResult | undefined;
     try {
       result = await this.#resultOf(execution);
-      if (wasRefusedAsRepeated(result)) {
-        // The server does not hand on line ends, so the kernel took a new script for an old one.
-        await this.#isSameKernel();
-        execution = this.#execution(script, limit.signal, output);
-        result = await this.#resultOf(execution);
-      }
     } catch (error) {
       if (!limit.signal.aborted) throw this.#noted(error);
       await this.#interrupt(execution, options.signal);
@@ -92,23 +84,27 @@ export class ColabKernel {
     return { status: 'deadline-exceeded', limitMs, ...partial, durationMs };
   }
 
-  #execution(code: string, signal: AbortSignal, output?: OutputFollower): ResumableExecution {
+  #execution(
+    request: { executionId: string; code: string },
+    signal: AbortSignal,
+    output?: OutputFollower,
+  ): ResumableExecution {
     const { connection, session, policy } = this.#options;
     return new ResumableExecution({
+      ...request,
       connection,
       session,
       policy,
       signal,
-      code: this.#texts.distinct(code),
       onOutput: (chunk) => output?.add(chunk),
       onReattach: () => output?.reattach(),
     });
   }
 
   async #resultOf(execution: ResumableExecution): Promise<ExecuteCodeResult> {
-    const { result, attachments } = await this.#answer(execution);
+    const result = await execution.result();
     if (wasNotRun(result)) throw this.#lose(REPLACED);
-    if (attachments > 1 && wasRefusedAsRepeated(result)) {
+    if (wasRefusedAsRepeated(result)) {
       throw executionUnknown(
         this.#options.session,
         'it ran to its end once, but the answer was lost on the way.',
@@ -120,19 +116,14 @@ export class ColabKernel {
     throw this.#lose(REPLACED);
   }
 
-  async #answer(execution: ResumableExecution): Promise<Resumed> {
-    const resumed = await execution.result();
-    this.#texts.settled(execution.code);
-    return resumed;
-  }
-
-  #run(code: string, signal: AbortSignal): Promise<Resumed> {
-    return this.#answer(this.#execution(code, signal));
+  /** A tiny script of our own, which does no harm when it runs twice. */
+  #run(code: string, signal: AbortSignal): Promise<ExecuteCodeResult> {
+    return this.#execution({ executionId: crypto.randomUUID(), code }, signal).result();
   }
 
   async #isSameKernel(): Promise<boolean> {
     using limit = linkSignal(undefined, OWN_SCRIPT_MS);
-    const { result } = await this.#run(PROBE_CODE, limit.signal);
+    const result = await this.#run(PROBE_CODE, limit.signal);
     this.#lastCount = result.executionCount;
     return carriesToken(result, this.#token);
   }
@@ -166,7 +157,7 @@ export class ColabKernel {
     using limit = linkSignal(undefined, ms);
     try {
       for (;;) {
-        const { result } = await this.#run(PROBE_CODE, limit.signal);
+        const result = await this.#run(PROBE_CODE, limit.signal);
         this.#lastCount = result.executionCount;
         if (carriesToken(result, this.#token)) return true;
         // The interrupt may come late and hit the probe, or take it from the queue.

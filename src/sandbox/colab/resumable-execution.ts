@@ -14,6 +14,8 @@ export interface ResumableOptions {
   connection: McpConnection;
   /** Resource name of the session. */
   session: string;
+  /** UUID by which the server, and the kernel, know a repeated call. */
+  executionId: string;
   code: string;
   /** Spacing of repetitions; `attempts` bounds those of a call that did not run. */
   policy: RetryPolicy;
@@ -21,12 +23,6 @@ export interface ResumableOptions {
   onOutput?: (chunk: OutputChunk) => void;
   /** The server replays the output from the start. */
   onReattach?: () => void;
-}
-
-export interface Resumed {
-  result: ExecuteCodeResult;
-  /** Times the call was made; more than one means that the answer was lost in between. */
-  attachments: number;
 }
 
 /** What a failed call means for the script. */
@@ -57,13 +53,8 @@ export class ResumableExecution {
 
   constructor(options: ResumableOptions) {
     this.#options = options;
-    const { session, code } = options;
-    this.#args = { session, executionId: crypto.randomUUID(), code };
-  }
-
-  /** The text that was sent. */
-  get code(): string {
-    return this.#args.code;
+    const { session, executionId, code } = options;
+    this.#args = { session, executionId, code };
   }
 
   /** True while the server holds our call, so that an abort reaches the kernel. */
@@ -81,12 +72,12 @@ export class ResumableExecution {
     return this.#mayHaveRun;
   }
 
-  async result(): Promise<Resumed> {
+  async result(): Promise<ExecuteCodeResult> {
     let failures = 0;
     let unknowns = 0;
     for (;;) {
       try {
-        return { result: await this.#attach(), attachments: this.#attachments };
+        return await this.#attach();
       } catch (error) {
         if (!(error instanceof FailedCall)) throw error;
         const { failure } = error;

@@ -10,9 +10,13 @@ export function guardCode(token: string): string {
   return `exec(compile(${JSON.stringify(source)}, '<session guard>', 'exec'), {'__name__': 'session_guard', 'token': '${token}'})`;
 }
 
-/** `code` under a line that the kernel marked with `token` takes off; any other one fails on it and runs nothing. */
-export function headed(token: string, code: string): string {
-  return `__import__('IPython').get_ipython().colab_session_guard.require('${token}')\n${code}`;
+/**
+ * `code` under a line that the kernel marked with `token` takes off, to run each execution once; any other kernel fails on
+ * that line and runs nothing.
+ */
+export function headed(token: string, executionId: string, code: string): string {
+  const guard = "__import__('IPython').get_ipython().colab_session_guard";
+  return `${guard}.require('${token}', '${executionId}')\n${code}`;
 }
 
 /** True where the kernel does not carry the mark, so that the script did not begin. */
@@ -30,26 +34,9 @@ export function carriesToken(result: ExecuteCodeResult, token: string): boolean 
   return result.result.includes(token);
 }
 
-/** True where the kernel refused to run a script for the second time. */
-export function wasRefusedAsRepeated(result: ExecuteCodeResult): boolean {
-  return result.executionError?.name === 'InputRejected';
-}
-
-/** Texts that the kernel may take for a repetition; trailing line ends tell a new script from them. */
-export class CellTexts {
-  readonly #recent = new Set<string>();
-
-  /** `code`, made unlike every text that may have been the last one to run. */
-  distinct(code: string): string {
-    let text = code;
-    while (this.#recent.has(text)) text += '\n';
-    this.#recent.add(text);
-    return text;
-  }
-
-  /** The kernel has run `text`: nothing sent earlier can be its last any more. */
-  settled(text: string): void {
-    this.#recent.clear();
-    this.#recent.add(text);
-  }
+/** True where the kernel refused to run an execution for the second time. */
+export function wasRefusedAsRepeated({ executionError }: ExecuteCodeResult): boolean {
+  return (
+    executionError?.name === 'InputRejected' && executionError.value.includes('has begun before')
+  );
 }
