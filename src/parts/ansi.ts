@@ -13,7 +13,6 @@ const CONTROL_8_BIT = String.raw`\x9B(?:[0-?]+[ -/]*[@-~]|[mK])`;
 const SINGLE = String.raw`\x1B[ -/]*[0-~]?`;
 
 const ANY_ESCAPE = [STRING, STRING_8_BIT, CONTROL, CONTROL_8_BIT, SINGLE].join('|');
-const ESCAPE = new RegExp(ANY_ESCAPE, 'g');
 
 /** "Erase to the end of the line", the one escape that changes which characters of a rewritten line are seen. */
 const ERASE = '\x1B[K';
@@ -23,11 +22,6 @@ const ERASE_WHOLE = /(?:\x1B\[|\x9B)2K/g;
 
 const REWRITES = /[\b\r\x1B]/g;
 const UNPRINTABLE = /[\x00-\x08\x0B-\x1F\x7F-\x9F]|\p{Surrogate}/gu;
-
-/** Removes escape sequences of every kind; all other characters stay. */
-export function stripAnsi(text: string): string {
-  return text.replace(ESCAPE, '');
-}
 
 /**
  * What a terminal would show of `text`, line by line: escape sequences are gone, text overwritten by carriage

@@ -21,11 +21,6 @@ export function partsFromGenai(parts: readonly GenaiPart[] | undefined): Part[] 
   );
 }
 
-/** The same objects under the SDK's types, for callers who go on with the SDK. To send them, see {@link verbatim}. */
-export function toGenaiContents(contents: readonly Content[]): GenaiContent[] {
-  return contents as unknown as GenaiContent[];
-}
-
 export interface VerbatimRequest {
   /** For `generateContent`'s own `contents`: an empty turn, which the API would refuse if it ever arrived. */
   contents: GenaiContent[];

@@ -9,7 +9,7 @@ import { describe, expect, it } from 'vitest';
 import { ModelError } from '../../src/errors.js';
 import { textOf } from '../../src/parts/content.js';
 import type { Content } from '../../src/parts/content.js';
-import { appendParts, partsFromGenai, toGenaiContents, verbatim } from '../../src/parts/genai.js';
+import { appendParts, partsFromGenai, verbatim } from '../../src/parts/genai.js';
 import type { Part } from '../../src/parts/part.js';
 
 /** What a server might send, fields unknown to us among them. */
@@ -112,11 +112,8 @@ describe('parts from the SDK', () => {
     expect(() => partsFromGenai(parts)).toThrow(/\[0\]\.text/);
   });
 
-  it('both ways nothing is lost', () => {
-    const contents: Content[] = [{ role: 'model', parts: everyKind }];
-    expect(toGenaiContents(contents).map(({ parts }) => partsFromGenai(parts))).toEqual([
-      everyKind,
-    ]);
+  it('nothing is lost, whatever the kind', () => {
+    expect(partsFromGenai(everyKind as unknown as GenaiPart[])).toEqual(everyKind);
   });
 });
 
