@@ -170,8 +170,9 @@ function modelConfig(options: CheckedOptions, env: NodeJS.ProcessEnv): ModelConf
     }
     return { kind: 'replay', path };
   }
-  const apiKey = (options.apiKey ?? env['GOOGLE_API_KEY']?.trim()) || env['GEMINI_API_KEY']?.trim();
-  if (apiKey === undefined || apiKey === '') {
+  const keys = [options.apiKey, env['GOOGLE_API_KEY'], env['GEMINI_API_KEY']];
+  const apiKey = keys.map((key) => key?.trim()).find((key) => key !== undefined && key !== '');
+  if (apiKey === undefined) {
     throw new ConfigError(
       'MISSING_KEY',
       `No API key for the model ${options.model}. Set GEMINI_API_KEY (get one at https://aistudio.google.com/apikey), ` +

@@ -84,8 +84,15 @@ export async function solve(
   options: SolverOptions & SolveOptions = {},
 ): Promise<SolveResult> {
   const { files, signal, ...solverOptions } = options;
-  await using solver = await createSolver({ ...solverOptions, maxSessions: 1 });
-  return await solver.solve(prompt, { files, signal });
+  const solver = await createSolver({ ...solverOptions, maxSessions: 1 });
+  try {
+    return await solver.solve(prompt, { files, signal });
+  } finally {
+    // What cannot be closed must not take the place of the answer, or of the error that says why there is none.
+    await solver.close().catch((error: unknown) => {
+      options.onNotice?.(`Not all could be closed. ${String(error)}`);
+    });
+  }
 }
 
 export interface OpenHooks {

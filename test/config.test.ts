@@ -28,6 +28,12 @@ describe('the model', () => {
     expect(resolveModelConfig({ env })).toMatchObject({ kind: 'gemini', apiKey });
   });
 
+  it('takes the key it is told first, where that holds one', () => {
+    const env = { GOOGLE_API_KEY: 'two' };
+    expect(resolveModelConfig({ apiKey: ' own\n', env })).toMatchObject({ apiKey: 'own' });
+    expect(resolveModelConfig({ apiKey: '', env })).toMatchObject({ apiKey: 'two' });
+  });
+
   it('needs no key for recorded runs', () => {
     expect(resolveModelConfig({ model: 'replay:runs.jsonl', env: {} })).toEqual({
       kind: 'replay',

@@ -2,8 +2,10 @@ import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { Model } from '../src/agent/model.js';
+import { SandboxError } from '../src/errors.js';
 import { emptyUsage } from '../src/parts/usage.js';
 import type { Part } from '../src/parts/part.js';
+import type { Session } from '../src/sandbox/sandbox.js';
 import { createSolver, solve } from '../src/solver.js';
 import type { SolverOptions } from '../src/solver.js';
 import { ScriptedSandbox } from './support/scripted-sandbox.js';
@@ -157,6 +159,55 @@ describe('bad options are refused before anything happens', () => {
       await expect(solver.solve(prompt)).rejects.toMatchObject({ code: 'EMPTY_PROMPT' });
     },
   );
+});
+
+describe('an answer is not lost', () => {
+  const gone = new SandboxError('NETWORK', 'The sandbox is away.');
+
+  function sandboxThatFails(part: 'close' | 'listFiles'): ScriptedSandbox {
+    let calls = 0;
+    return new (class extends ScriptedSandbox {
+      override async openSession(): Promise<Session> {
+        const session = await super.openSession();
+        const fail = (): Promise<never> => Promise.reject(gone);
+        if (part === 'close') return { ...session, close: fail };
+        // The first listing is of what is there before.
+        return { ...session, listFiles: () => (++calls > 1 ? fail() : session.listFiles()) };
+      }
+    })();
+  }
+
+  it.each(['close', 'listFiles'] as const)('where %s fails at the end', async (part) => {
+    const model = modelOf([script], [{ text: '42' }]);
+    const notices: string[] = [];
+    const result = await solve('?', {
+      model,
+      sandbox: sandboxThatFails(part),
+      env: {},
+      onNotice: (text) => {
+        notices.push(text);
+      },
+    });
+    expect(result).toMatchObject({ status: 'answered', text: '42', files: [] });
+    if (part === 'close') expect(notices.join()).toContain('The sandbox is away.');
+  });
+
+  it('nor is the reason of a cancelled run', async () => {
+    const sandbox = sandboxThatFails('close');
+    const controller = new AbortController();
+    const reason = new Error('enough');
+    const model: Model = {
+      id: 'cancelling',
+      // eslint-disable-next-line @typescript-eslint/require-await -- the run is cancelled before it ends
+      async *generate() {
+        yield { type: 'text', text: 'I', thought: false };
+        controller.abort(reason);
+        throw reason;
+      },
+    };
+    const run = solve('?', { model, sandbox, env: {}, signal: controller.signal });
+    await expect(run).rejects.toBe(reason);
+  });
 });
 
 it('limits of a run stand in for those of the solver', async () => {

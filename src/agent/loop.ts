@@ -112,7 +112,8 @@ function limitReached(run: Run): Limit | undefined {
     };
   }
   if (run.steps > run.maxSteps) {
-    return { status: 'step-limit', reason: `The limit of ${run.maxSteps} steps was reached.` };
+    const steps = run.maxSteps === 1 ? '1 step' : `${run.maxSteps} steps`;
+    return { status: 'step-limit', reason: `The limit of ${steps} was reached.` };
   }
   return undefined;
 }

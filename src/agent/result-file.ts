@@ -28,16 +28,19 @@ export async function collectFiles(
   );
   const files: ResultFile[] = [];
   let room = MAX_FETCHED_BYTES;
+  let failure: SandboxError | undefined;
   for (const file of made) {
-    const content =
-      file.sizeBytes > room ? tooLarge(file.path) : await download(session, file.path, signal);
+    const refusal = failure ?? (file.sizeBytes > room ? tooLarge(file.path) : undefined);
+    const content = refusal ?? (await download(session, file.path, signal));
     if (content instanceof Uint8Array) room -= content.length;
+    // One that may pass has been waited for long enough: it concerns all files.
+    else if (content.isRetryable) failure = content;
     files.push(resultFile(file, content));
   }
   return files;
 }
 
-/** The content, or why there is none. Failures that may pass are thrown: they concern all files. */
+/** The content, or why there is none. */
 async function download(
   session: Session,
   path: string,
@@ -46,7 +49,8 @@ async function download(
   try {
     return await session.downloadFile(path, { signal });
   } catch (error) {
-    if (error instanceof SandboxError && !error.isRetryable) return error;
+    signal.throwIfAborted();
+    if (error instanceof SandboxError) return error;
     throw error;
   }
 }

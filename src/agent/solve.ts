@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { linkSignal, onAbort } from '../abort.js';
 import type { RunConfig, RunLimits } from '../config.js';
-import { ConfigError } from '../errors.js';
+import { ConfigError, SandboxError } from '../errors.js';
 import type { Logger } from '../logger.js';
 import { isEmpty } from '../parts/content.js';
 import { PartSchema } from '../parts/part.js';
 import type { Part } from '../parts/part.js';
 import { attachFiles } from './attached-file.js';
 import type { FunctionTable } from './caller-function.js';
-import type { RunEvent, SolveResult } from './events.js';
+import type { ResultFile, RunEvent, SolveResult } from './events.js';
 import { run } from './loop.js';
 import { logEvent } from './run-log.js';
 import type { Model } from './model.js';
@@ -69,8 +69,8 @@ async function* solveEvents(
     link.abort(workshop.closed.reason);
   });
   link.signal.throwIfAborted();
-  const files = await attachFiles(options.files ?? []);
-  await using session = new RunSession((signal) => workshop.lease(signal), files);
+  const attached = await attachFiles(options.files ?? []);
+  await using session = new RunSession((signal) => workshop.lease(signal), attached);
   if (workshop.opensEarly) {
     // A sandbox that cannot be opened ends the run at once, not when the first script comes.
     session.current(link.signal).catch((error: unknown) => {
@@ -86,20 +86,32 @@ async function* solveEvents(
     functions: workshop.functions,
     facts: {
       ...workshop.facts,
-      files: files.map(({ name, sizeBytes }) => `${name} (${sizeBytes} bytes)`),
+      files: attached.map(({ name, sizeBytes }) => `${name} (${sizeBytes} bytes)`),
     },
     maxSteps: limits.maxSteps,
     executionTimeoutMs: limits.executionTimeoutMs,
     timeoutMs: limits.timeoutMs,
     signal: link.signal,
   });
-  const result: SolveResult = {
-    ...outcome,
-    files: outcome.executions === 0 ? [] : await session.filesMade(link.signal),
-    durationMs: performance.now() - startedAt,
-  };
+  const files = outcome.executions === 0 ? [] : yield* filesMade(session, link.signal);
+  const result: SolveResult = { ...outcome, files, durationMs: performance.now() - startedAt };
   yield { type: 'run-end', ...result };
   return result;
+}
+
+/** An answer is not lost because the sandbox is. */
+async function* filesMade(
+  session: RunSession,
+  signal: AbortSignal,
+): AsyncGenerator<RunEvent, ResultFile[], undefined> {
+  try {
+    return await session.filesMade(signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof SandboxError)) throw error;
+    yield { type: 'notice', text: `What the scripts made could not be fetched. ${error.message}` };
+    return [];
+  }
 }
 
 const PromptSchema = z.union([z.string().transform((text) => [{ text }]), z.array(PartSchema)]);
