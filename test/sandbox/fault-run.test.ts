@@ -13,6 +13,6 @@ it('under faults on a third of all calls each script takes effect once, or owns 
 }, 600_000);
 
 it('many leases leave no listener, timer, process or folder behind', async () => {
-  const report = await leaseRun({ leases: 100, sessions: 4 });
-  expect(report).toMatchObject({ leases: 100, listeners: 0, resources: [], leftovers: [] });
+  const report = await leaseRun({ leases: 200, sessions: 4 });
+  expect(report).toMatchObject({ leases: 200, listeners: 0, resources: [], leftovers: [] });
 }, 300_000);

@@ -31,7 +31,7 @@ export interface FaultRunReport {
   sessionsUsed: number;
   /** What must not be: effects lost or doubled, output lost or doubled. */
   violations: string[];
-  /** Sessions, processes and folders that are there after the end. */
+  /** Sessions, runtimes too many, processes and folders that are there after the end. */
   leftovers: string[];
   durationMs: number;
 }
@@ -63,7 +63,7 @@ export async function faultRun(options: FaultRunOptions): Promise<FaultRunReport
   const plan = seededFaults(options.seed, options.share);
   const faulty = await FaultyColab.start(server, { plan });
   const run = new FaultRun(options, join(folder, 'effects'));
-  let sessionsLeft: string[];
+  let left: string[];
   let sessionsUsed: number;
   try {
     const sandbox = await connectColab({
@@ -76,7 +76,9 @@ export async function faultRun(options: FaultRunOptions): Promise<FaultRunReport
     await run.work(pool);
     await pool.close();
     await sandbox.close();
-    sessionsLeft = await faulty.sessionsBehind();
+    const runtimes = await faulty.runtimesBehind();
+    // The one in use stays for the next run; any further one was made twice for one wish.
+    left = [...(await faulty.sessionsBehind()), ...runtimes.slice(1)];
     sessionsUsed = new Set(faulty.callsOf('create_session').map((args) => args['sessionId'])).size;
   } finally {
     await faulty[Symbol.asyncDispose]();
@@ -92,7 +94,7 @@ export async function faultRun(options: FaultRunOptions): Promise<FaultRunReport
     refusedLeases: sorted(run.refusedLeases),
     sessionsUsed,
     violations,
-    leftovers: [...sessionsLeft, ...server.leftovers()],
+    leftovers: [...left, ...server.leftovers()],
     durationMs: Math.round(performance.now() - startedAt),
   };
 }

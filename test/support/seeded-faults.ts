@@ -83,6 +83,9 @@ const SCRIPT: Weighted = [
   [2, () => ({ happens: 'kernel-replaced' })],
 ];
 
+/** The runtime goes when a session is wanted on it: rarely, for it takes all sessions along. */
+const SESSION_OPENING: Weighted = [...SAFE_CALL, [3, () => ({ happens: 'runtime-vanished' })]];
+
 /** Before a handshake there is nothing that could expire. */
 const HANDSHAKE: Weighted = [
   [6, lose('hang-up', 'before')],
@@ -120,6 +123,8 @@ function faultsFor(tool: string): Weighted {
   switch (tool) {
     case 'execute_code':
       return SCRIPT;
+    case 'create_session':
+      return SESSION_OPENING;
     case 'initialize':
       return HANDSHAKE;
     case 'notifications/initialized':

@@ -11,6 +11,8 @@ export interface SafeCallOptions {
   signal?: AbortSignal | undefined;
   /** What the call is about, for the error message; default the server's URL. */
   on?: string;
+  /** Retries it even where the connection has used up what may be retried. Default false. */
+  isUrgent?: boolean;
 }
 
 /**
@@ -24,7 +26,9 @@ export async function callSafely<T extends z.ZodType>(
   schema: T,
   options: SafeCallOptions,
 ): Promise<z.output<T>> {
-  const { policy, signal, on = connection.url } = options;
+  const { policy, signal, on = connection.url, isUrgent = false } = options;
+  const isRetryable = (error: unknown): boolean =>
+    mayPass(error) && (isUrgent || connection.limiter.takeRetry());
   const payload = await retry(
     async () => {
       try {
@@ -34,7 +38,7 @@ export async function callSafely<T extends z.ZodType>(
         throw toSandboxError(error.failure, { tool, on, url: connection.url });
       }
     },
-    { policy, signal, isRetryable: (error) => mayPass(error) && connection.limiter.takeRetry() },
+    { policy, signal, isRetryable },
   );
   const parsed = schema.safeParse(payload);
   if (parsed.success) return parsed.data;

@@ -77,7 +77,7 @@ class ColabSandbox implements Sandbox {
   readonly #options: ColabOptions;
   readonly #holder = crypto.randomUUID();
   readonly #opening = new Set<Promise<ColabSession>>();
-  readonly #open = new Set<ColabSession>();
+  readonly #sessions = new Set<ColabSession>();
   readonly #stop = new AbortController();
   readonly #tidying: Promise<void>;
   #home: Home;
@@ -100,9 +100,7 @@ class ColabSandbox implements Sandbox {
     const opening = this.#openSession(options.signal);
     this.#opening.add(opening);
     try {
-      const session = await opening;
-      this.#open.add(session);
-      return session;
+      return await opening;
     } finally {
       this.#opening.delete(opening);
     }
@@ -160,7 +158,7 @@ class ColabSandbox implements Sandbox {
       holder: this.#holder,
       settleMs: this.#options.settleMs ?? DEFAULT_SETTLE_MS,
       files: new RuntimeFiles(connection, runtime, policy),
-      onClosed: (session) => this.#open.delete(session),
+      sessions: this.#sessions,
     };
     return { found, place };
   }
@@ -177,7 +175,7 @@ class ColabSandbox implements Sandbox {
   async #close(): Promise<void> {
     this.#stop.abort(closedError('The sandbox'));
     await Promise.allSettled(this.#opening);
-    const closed = await Promise.allSettled([...this.#open].map((session) => session.close()));
+    const closed = await Promise.allSettled([...this.#sessions].map((session) => session.close()));
     try {
       if (this.#options.deleteRuntime === true) await this.#deleteRuntime();
     } finally {

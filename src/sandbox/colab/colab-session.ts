@@ -26,7 +26,8 @@ export interface SessionPlace {
   ledger?: Ledger | undefined;
   /** UUID of the sandbox, to tell its sessions from those of others. */
   holder: string;
-  onClosed: (session: ColabSession) => void;
+  /** All that may be there still; a session enters when it is opened and leaves once it is surely deleted. */
+  sessions: Set<ColabSession>;
 }
 
 interface FileOptions {
@@ -45,7 +46,8 @@ export class ColabSession implements Session {
   readonly #place: SessionPlace;
   readonly #kernel: ColabKernel;
   #turn: Promise<void> = Promise.resolve();
-  #closing: Promise<void> | undefined;
+  #isClosed = false;
+  #deleting: Promise<void> | undefined;
 
   private constructor(name: string, place: SessionPlace) {
     this.name = name;
@@ -61,6 +63,7 @@ export class ColabSession implements Session {
     const { connection, policy, runtime } = place;
     const args = { parent: runtime, sessionId: `${ID_PREFIX}${crypto.randomUUID()}` };
     const session = new ColabSession(`${runtime}/sessions/${args.sessionId}`, place);
+    place.sessions.add(session);
     try {
       await place.ledger?.note(session.#entry);
       const options = { policy, signal, on: runtime };
@@ -102,9 +105,14 @@ export class ColabSession implements Session {
     return this.#place.files.save(path, target, options);
   }
 
+  /** After a failure a further call tries again. */
   close(): Promise<void> {
-    this.#closing ??= this.#delete();
-    return this.#closing;
+    this.#isClosed = true;
+    this.#deleting ??= this.#delete().catch((error: unknown) => {
+      this.#deleting = undefined;
+      throw error;
+    });
+    return this.#deleting;
   }
 
   get #entry(): Noted<SessionEntry> {
@@ -120,9 +128,8 @@ export class ColabSession implements Session {
       await ledger?.forget(this.#entry);
     } catch (error) {
       if (!isClosed(error)) throw error;
-    } finally {
-      this.#place.onClosed(this);
     }
+    this.#place.sessions.delete(this);
   }
 
   /** Reading a file does no harm, so where nobody knows whether the script ran it runs again. */
@@ -146,7 +153,7 @@ export class ColabSession implements Session {
     try {
       await abortable(before, signal);
       if (this.#kernel.lost !== undefined) throw this.#kernel.lost;
-      if (this.#closing !== undefined) throw closedError(`The session ${this.name}`);
+      if (this.#isClosed) throw closedError(`The session ${this.name}`);
       return await work();
     } finally {
       end();
@@ -156,7 +163,7 @@ export class ColabSession implements Session {
   /** Tells a lost runtime from a lost session. */
   async #explained(error: unknown): Promise<unknown> {
     if (!(error instanceof SandboxError)) return error;
-    if (this.#closing !== undefined && this.#kernel.lost === undefined) {
+    if (this.#isClosed && this.#kernel.lost === undefined) {
       return closedError(`The session ${this.name}`);
     }
     if (error.code !== 'SESSION_LOST' && error.code !== 'NOT_FOUND') return error;

@@ -34,7 +34,9 @@ async function remove(
   options: DeleteOptions,
 ): Promise<boolean> {
   try {
-    await callSafely(connection, tool, { name }, z.unknown(), { ...options, on: name });
+    // What is not deleted costs its owner, so it is worth more tries than other calls.
+    const urgent = { ...options, on: name, isUrgent: true };
+    await callSafely(connection, tool, { name }, z.unknown(), urgent);
     return true;
   } catch (error) {
     if (error instanceof SandboxError && error.code === 'NOT_FOUND') return false;
