@@ -185,8 +185,20 @@ function modelConfig(options: CheckedOptions, env: NodeJS.ProcessEnv): ModelConf
   return { kind: 'gemini', id: options.model, apiKey, ...(baseUrl !== undefined && { baseUrl }) };
 }
 
+/** Nobody should believe to compute on a GPU because an option was passed over in silence. */
+function refuseColabOptions(options: CheckedOptions): void {
+  const names = ['accelerator', 'runtime', 'runtimeVersion'] as const;
+  const given = names.find((name) => options[name] !== undefined);
+  if (given === undefined) return;
+  throw new ConfigError(
+    'BAD_OPTION',
+    `${given} is for Colab runtimes; the local sandbox has none to choose from. Add sandbox colab, or leave it out.`,
+  );
+}
+
 function sandboxConfig(options: CheckedOptions, env: NodeJS.ProcessEnv): SandboxConfig {
   if (options.sandbox === 'local') {
+    refuseColabOptions(options);
     return { kind: 'local', isolation: options.isolation, allowNetwork: options.allowNetwork, env };
   }
   const url = options.sandbox === 'colab' ? env['COLAB_MCP_URL'] || COLAB_MCP_URL : options.sandbox;

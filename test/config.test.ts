@@ -121,3 +121,13 @@ describe('limits', () => {
     expect(refusal(() => resolveRunConfig(options)).message).toMatch(message);
   });
 });
+
+describe('what is for Colab alone', () => {
+  it.each<ConfigOptions>([{ accelerator: 'T4' }, { runtime: 'runtimes/r-1' }])(
+    'is refused for the local sandbox, not passed over: %o',
+    (options) => {
+      const error = refusal(() => resolveSandboxConfig({ ...options, env: {} }));
+      expect(error.message).toMatch(/is for Colab runtimes/);
+    },
+  );
+});

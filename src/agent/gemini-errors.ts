@@ -136,7 +136,8 @@ const RULINGS = {
   badKey: () => ({
     code: 'API_KEY_INVALID',
     what: 'The Gemini API refused the API key',
-    remedy: 'Set GEMINI_API_KEY to a valid one (https://aistudio.google.com/apikey).',
+    remedy:
+      'Set GEMINI_API_KEY (or GOOGLE_API_KEY, which goes first) to a valid one from https://aistudio.google.com/apikey.',
   }),
   noAccess: ({ model }) => ({
     code: 'PERMISSION_DENIED',

@@ -104,6 +104,9 @@ export class GeminiExchange implements Disposable {
   }
 }
 
+/** What a plain web server says to a POST. */
+const NOT_IMPLEMENTED = 501;
+
 /** @throws {ModelError} `NOT_GEMINI`. A gateway's HTML page for a 429 or 5xx is left alone: Google sends such, too. */
 function refuseStrangers(response: Response, peer: GeminiPeer): void {
   const { status } = response;
@@ -111,7 +114,7 @@ function refuseStrangers(response: Response, peer: GeminiPeer): void {
   if (status >= 300 && status < 400) {
     throw notGeminiError(`redirects to ${redirectTarget(response, peer)} (HTTP ${status})`, peer);
   }
-  if (status === 429 || status >= 500) return;
+  if (status === 429 || (status >= 500 && status !== NOT_IMPLEMENTED)) return;
   if (contentType.includes('text/html')) {
     throw notGeminiError(`answers with an HTML page (HTTP ${status})`, peer);
   }

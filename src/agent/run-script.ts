@@ -44,7 +44,7 @@ export async function* runScript(
       output: prompt('session-lost', { detail: error.message }),
     };
   }
-  yield { type: 'code-result', id, result, durationMs: performance.now() - startedAt };
+  yield { type: 'code-result', id, result, durationMs: Math.round(performance.now() - startedAt) };
   return result;
 }
 

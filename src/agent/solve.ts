@@ -94,7 +94,11 @@ async function* solveEvents(
     signal: link.signal,
   });
   const files = outcome.executions === 0 ? [] : yield* filesMade(session, link.signal);
-  const result: SolveResult = { ...outcome, files, durationMs: performance.now() - startedAt };
+  const result: SolveResult = {
+    ...outcome,
+    files,
+    durationMs: Math.round(performance.now() - startedAt),
+  };
   yield { type: 'run-end', ...result };
   return result;
 }

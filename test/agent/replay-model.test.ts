@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -280,18 +279,4 @@ describe('what fails', () => {
     const reason = new Error('enough');
     expect(await failureOf(model, ask('p', { signal: AbortSignal.abort(reason) }))).toBe(reason);
   });
-});
-
-const TORA = new URL('../../../shared/data/recorded/tora-70b-gsm8k.jsonl', import.meta.url)
-  .pathname;
-
-test.runIf(existsSync(TORA))('a real file: its first run in two turns', async () => {
-  const model = await createReplayModel(TORA);
-  const prompt =
-    'Janet’s ducks lay 16 eggs per day. She eats three for breakfast every morning and bakes muffins for her ' +
-    "friends every day with four. She sells the remainder at the farmers' market daily for $2 per fresh duck egg. " +
-    "How much in dollars does she make every day at the farmers' market?";
-  const [first, second] = await playOn(model, [user(prompt)]);
-  expect(first?.[0]?.functionCall?.args?.['code']).toContain('def daily_income');
-  expect(second?.[0]?.text).toContain('\\boxed{18}');
 });

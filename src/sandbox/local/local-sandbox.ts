@@ -72,7 +72,5 @@ let hasWarned = false;
 function warnOnce(runtime: JupyterRuntime, onNotice: ((text: string) => void) | undefined): void {
   if (hasWarned || runtime.isolation.kind !== 'none') return;
   hasWarned = true;
-  onNotice?.(
-    `Warning: scripts are not isolated from this machine. ${runtime.isolation.explanation}`,
-  );
+  onNotice?.(`Warning: scripts are ${runtime.isolation.explanation}`);
 }
