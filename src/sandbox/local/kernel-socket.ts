@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { WebSocket, createWebSocketStream } from 'ws';
 import type { JupyterApi } from './jupyter-api.js';
@@ -19,9 +20,11 @@ export interface KernelSocketOptions {
 /** A kernel's channels as a stream of whole messages; it rejects where the server refuses or is gone. */
 export async function openKernelSocket(options: KernelSocketOptions): Promise<Duplex> {
   const { api, kernelId, clientId, signal } = options;
-  const path = `/api/kernels/${kernelId}/channels?session_id=${clientId}`;
-  // Over TCP the server would need Nagle's algorithm switched off; a unix socket has none.
-  const socket = new WebSocket(`ws+unix:${api.socketPath}:${path}`, SUBPROTOCOL, {
+  const url = `ws://localhost/api/kernels/${kernelId}/channels?session_id=${clientId}`;
+  const socket = new WebSocket(url, SUBPROTOCOL, {
+    // Over TCP the server would need Nagle's algorithm switched off; a unix socket has none. A path can hold what a URL
+    // cannot.
+    createConnection: () => connect(api.socketPath),
     headers: { authorization: `token ${api.token}` },
     perMessageDeflate: false,
     maxPayload: MAX_MESSAGE_BYTES,

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
 import { JupyterApi } from '../../../src/sandbox/local/jupyter-api.js';
 import { startJupyterRuntime } from '../../../src/sandbox/local/jupyter-runtime.js';
@@ -126,4 +126,21 @@ test('a websocket that breaks loses the session, and nobody waits for ever', asy
     code: 'SESSION_LOST',
     message: expect.stringContaining('the connection to it broke') as string,
   });
+});
+
+test('its folder may have any name', async () => {
+  const folder = await mkdtemp('/tmp/ü %#:');
+  vi.stubEnv('TMPDIR', folder);
+  onTestFinished(async () => {
+    vi.unstubAllEnvs();
+    await rm(folder, { recursive: true });
+  });
+  const pythonPath = await testPython();
+  await using odd = await startJupyterRuntime({
+    pythonPath,
+    isolation: 'auto',
+    allowNetwork: false,
+  });
+  expect(odd.api.socketPath).toContain(folder);
+  expect(await evaluate(await odd.openSession('odd'), '1 + 1')).toBe('2');
 });
