@@ -31,6 +31,8 @@ export interface Failure {
   status: FailureStatus;
   /** `reason` of a google.rpc.ErrorInfo. */
   reason?: string;
+  /** `consumer` of its metadata: the project in whose name the call was made, `projects/{number}`. */
+  consumer?: string;
   text: string;
   httpStatus?: number;
   /** How long the server asked us to wait. */
@@ -90,6 +92,7 @@ export class FailedCall extends Error {
 const DetailSchema = z.looseObject({
   reason: z.string().optional(),
   retryDelay: z.string().optional(),
+  metadata: z.looseObject({ consumer: z.string().optional() }).optional().catch(undefined),
 });
 const StatusSchema = z.looseObject({
   code: z.union([z.number(), z.string()]).optional(),
@@ -185,6 +188,7 @@ function classified(
 ): Failure {
   const reason =
     status?.reason ?? status?.details?.find((detail) => detail.reason !== undefined)?.reason;
+  const consumer = status?.details?.find(({ metadata }) => metadata?.consumer)?.metadata?.consumer;
   const delay = status?.details?.find((detail) => detail.retryDelay !== undefined)?.retryDelay;
   const retryAfterMs = readSeconds(delay);
   const found =
@@ -197,6 +201,7 @@ function classified(
   return {
     ...seen(found, text, raw),
     ...(reason !== undefined && { reason }),
+    ...(consumer !== undefined && { consumer }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   };
 }
@@ -270,7 +275,7 @@ const PHRASES: readonly (readonly [RegExp, FailureStatus])[] = [
     'UNAUTHENTICATED',
   ],
   [
-    /does not have permission|permission denied|forbidden|requires a quota project|has not been used in project/i,
+    /does not have permission|permission denied|forbidden|requires a quota project|has not been used in project|insufficient authentication scope|allow-?listed/i,
     'PERMISSION_DENIED',
   ],
   [/rate limit|too many requests|quota exceeded/i, 'RESOURCE_EXHAUSTED'],

@@ -1,6 +1,7 @@
 import type { SandboxErrorCode } from '../errors.js';
 import { SandboxError } from '../errors.js';
 import type { Failure } from './failure.js';
+import { permissionRemedy, signedOutRemedy } from './sign-in-remedy.js';
 
 /** What the failed call was for; goes into the message. */
 export interface CallContext {
@@ -38,12 +39,7 @@ function oneLine(text: string): string {
 function judge(failure: Failure, context: CallContext): Verdict {
   switch (failure.status) {
     case 'UNAUTHENTICATED':
-      return operator(
-        'UNAUTHENTICATED',
-        'Sign in again: set COLAB_ACCESS_TOKEN to a fresh token, or run `gcloud auth application-default login ' +
-          '--scopes=openid,https://www.googleapis.com/auth/cloud-platform,https://www.googleapis.com/auth/userinfo.email,' +
-          'https://www.googleapis.com/auth/colaboratory`.',
-      );
+      return operator('UNAUTHENTICATED', signedOutRemedy(context.url));
     case 'PERMISSION_DENIED':
       return operator('PERMISSION_DENIED', permissionRemedy(failure));
     case 'RESOURCE_EXHAUSTED':
@@ -121,23 +117,6 @@ function judgePrecondition(failure: Failure, context: CallContext): Verdict {
     };
   }
   return operator('UNKNOWN', 'The server refuses the call in its present state; see the cause.');
-}
-
-function permissionRemedy(failure: Failure): string {
-  const says = `${failure.reason ?? ''} ${failure.text}`;
-  if (/SERVICE_DISABLED|has not been used in project|is disabled/i.test(says)) {
-    return 'Switch the API on: `gcloud services enable colaboratory.googleapis.com`.';
-  }
-  if (/SCOPE_INSUFFICIENT|insufficient.*scope/i.test(says)) {
-    return 'The token lacks the scope https://www.googleapis.com/auth/colaboratory; sign in again with it.';
-  }
-  if (/USER_PROJECT_DENIED|quota project/i.test(says)) {
-    return 'Set GOOGLE_CLOUD_QUOTA_PROJECT to a project in which you may use services, or run `gcloud auth application-default set-quota-project <project>`.';
-  }
-  if (/UNKNOWN_CLIENT_AGENT/.test(says)) {
-    return 'The OAuth client of this token wants its own client agent header; sign in with another client.';
-  }
-  return 'Check that the Colab API is enabled in your project and that your account is admitted to it.';
 }
 
 /** The kernel, and with it the variables, is gone. */

@@ -290,9 +290,18 @@ describe('the message', () => {
   it.each([
     ['ACCESS_TOKEN_SCOPE_INSUFFICIENT', 'auth/colaboratory'],
     ['USER_PROJECT_DENIED', 'GOOGLE_CLOUD_QUOTA_PROJECT'],
-    ['UNKNOWN_CLIENT_AGENT', 'client agent'],
+    ['UNKNOWN_CLIENT_AGENT', 'gcloud auth application-default login --scopes='],
   ])('mends %s with its own remedy', (reason, remedy) => {
     const failure = readFailure(http(403, google(403, 'PERMISSION_DENIED', 'no', [info(reason)])));
     expect(toSandboxError(failure, { tool: 't', on: 'o', url }).message).toContain(remedy);
+  });
+
+  it.each([
+    ['https://colaboratory.googleapis.com/mcp', 'gcloud auth application-default login --scopes='],
+    ['http://127.0.0.1:8000/mcp', 'the token that this server printed'],
+  ])('tells who is signed out of %s how to sign in there', (server, remedy) => {
+    const failure = readFailure(http(401, google(401, 'UNAUTHENTICATED', 'no')));
+    const error = toSandboxError(failure, { tool: 't', on: 'o', url: server });
+    expect(error.message).toContain(remedy);
   });
 });

@@ -9,6 +9,7 @@ import { DEFAULT_RETRY_POLICY } from '../../retry.js';
 import { callSafely } from '../../sandbox/colab/call-safely.js';
 import { McpConnection } from '../../sandbox/colab/mcp-connection.js';
 import { signIn } from '../../sandbox/colab/sign-in.js';
+import { LOGIN_COMMAND } from '../../sandbox/sign-in-remedy.js';
 import { PROBE_TIMEOUT_MS } from './check.js';
 import type { Check, CheckOptions } from './check.js';
 
@@ -24,8 +25,7 @@ export async function checkColab(options: CheckOptions): Promise<Check> {
       ...check,
       state: 'skipped',
       found: 'not signed in; only needed for --sandbox colab',
-      remedy:
-        'Run gcloud auth application-default login with the colaboratory scope, or set COLAB_ACCESS_TOKEN.',
+      remedy: `To use it: \`${LOGIN_COMMAND}\`, or set COLAB_ACCESS_TOKEN.`,
     };
   }
   try {

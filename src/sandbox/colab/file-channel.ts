@@ -37,9 +37,10 @@ export class FileChannel {
     this.policy = policy;
   }
 
-  async put(path: string, body: object, options: FileRequestOptions): Promise<void> {
+  /** @param body JSON. */
+  async put(path: string, body: string | Uint8Array, options: FileRequestOptions): Promise<void> {
     const headers = { 'content-type': 'application/json' };
-    const request = { method: 'PUT', headers, body: JSON.stringify(body) };
+    const request = { method: 'PUT', headers, body };
     const response = await this.#request(`api/contents/${path}`, request, options);
     await response.body?.cancel();
   }

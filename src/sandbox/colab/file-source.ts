@@ -6,7 +6,7 @@ import type { FileContent } from '../sandbox.js';
 /** Content to be sent, which can be read in pieces and more than once. */
 export interface FileSource extends AsyncDisposable {
   readonly sizeBytes: number;
-  /** All bytes from `start` up to `end`. */
+  /** All bytes from `start` up to `end`; they may be overwritten by the next call. */
   read(start: number, end: number): Promise<Uint8Array>;
 }
 
@@ -27,9 +27,14 @@ async function fileSource(path: string): Promise<FileSource> {
   const file = await reading(path, open(path));
   try {
     const { size } = await reading(path, file.stat());
+    let memory = Buffer.alloc(0);
+    const read = (start: number, end: number): Promise<Uint8Array> => {
+      if (memory.length < end - start) memory = Buffer.allocUnsafe(end - start);
+      return readPiece(file, start, memory.subarray(0, end - start));
+    };
     return {
       sizeBytes: size,
-      read: (start, end) => reading(path, readPiece(file, start, end)),
+      read: (start, end) => reading(path, read(start, end)),
       [Symbol.asyncDispose]: () => file.close(),
     };
   } catch (error) {
@@ -38,8 +43,7 @@ async function fileSource(path: string): Promise<FileSource> {
   }
 }
 
-async function readPiece(file: FileHandle, start: number, end: number): Promise<Uint8Array> {
-  const piece = Buffer.allocUnsafe(end - start);
+async function readPiece(file: FileHandle, start: number, piece: Buffer): Promise<Uint8Array> {
   for (let filled = 0; filled < piece.length;) {
     const { bytesRead } = await file.read(piece, filled, piece.length - filled, start + filled);
     if (bytesRead === 0) throw new Error('it became shorter while it was read');

@@ -4,7 +4,7 @@ import { HttpRefusal } from '../failure.js';
 export interface GuardedRequest {
   method: string;
   headers: Record<string, string>;
-  body?: string | undefined;
+  body?: string | Uint8Array | undefined;
   signal?: AbortSignal | undefined;
   /** Taken out of what a refusal says. */
   secret?: string | undefined;

@@ -69,7 +69,7 @@ export class RuntimeFiles {
     const { signal } = options;
     for (let depth = 1; depth <= folders.length; depth++) {
       const path = encoded(folders.slice(0, depth));
-      await this.#channel.put(path, { type: 'directory' }, { signal });
+      await this.#channel.put(path, '{"type":"directory"}', { signal });
     }
   }
 }

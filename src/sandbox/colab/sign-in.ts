@@ -1,6 +1,7 @@
 import { GoogleAuth } from 'google-auth-library';
 import { SandboxError } from '../../errors.js';
 import { readFailure } from '../failure.js';
+import { COLAB_SCOPE, LOGIN_COMMAND } from '../sign-in-remedy.js';
 
 /** Where the access token of each request comes from. */
 export interface SignIn {
@@ -14,8 +15,6 @@ export interface SignIn {
 export function fixedToken(token: string): SignIn {
   return { accessToken: () => Promise.resolve(token) };
 }
-
-const COLAB_SCOPE = 'https://www.googleapis.com/auth/colaboratory';
 
 /** Application Default Credentials, as `gcloud auth application-default login` leaves them. */
 export function applicationDefaultCredentials(): SignIn {
@@ -48,11 +47,15 @@ export function applicationDefaultCredentials(): SignIn {
 function signedOut(cause?: unknown): SandboxError {
   return new SandboxError(
     'UNAUTHENTICATED',
-    'Signing in to Colab failed: no usable Application Default Credentials. Set COLAB_ACCESS_TOKEN, or run ' +
-      '`gcloud auth application-default login --scopes=openid,https://www.googleapis.com/auth/cloud-platform,' +
-      `https://www.googleapis.com/auth/userinfo.email,${COLAB_SCOPE}\`.`,
+    `Signing in to Colab failed: ${hasEnded(cause) ? 'the sign-in has ended' : 'no usable Application Default Credentials'}. ` +
+      `Set COLAB_ACCESS_TOKEN, or run \`${LOGIN_COMMAND}\`.`,
     cause === undefined ? {} : { cause },
   );
+}
+
+/** Refresh tokens can be taken back, or end by themselves: after a week with an OAuth client that is being tested. */
+function hasEnded(cause: unknown): boolean {
+  return cause instanceof Error && /invalid_grant|invalid_rapt/.test(cause.message);
 }
 
 /** The token where there is one, else Application Default Credentials. */

@@ -45,17 +45,14 @@ async function sendPieces(
 ): Promise<FileDigest | undefined> {
   const { sizeBytes } = source;
   const hash = createHash('sha256');
+  const bodies = new PieceBodies(Math.min(sizeBytes, PIECE_BYTES));
   const pieces = Math.max(1, Math.ceil(sizeBytes / PIECE_BYTES));
   for (let piece = 0; piece < pieces; piece++) {
     const start = piece * PIECE_BYTES;
     const bytes = await source.read(start, Math.min(start + PIECE_BYTES, sizeBytes));
     hash.update(bytes);
-    const body = {
-      type: 'file',
-      format: 'base64',
-      content: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64'),
-      ...(pieces > 1 && { chunk: piece === pieces - 1 ? -1 : piece + 1 }),
-    };
+    const chunk = piece === pieces - 1 ? -1 : piece + 1;
+    const body = bodies.of(bytes, pieces > 1 ? chunk : undefined);
     // The first piece begins the file anew, so it may be repeated; a further one is appended.
     if (piece === 0) await channel.put(path, body, { signal });
     else if (!(await append(channel, path, body, { start, end: start + bytes.length, signal })))
@@ -74,7 +71,7 @@ interface AppendOptions extends FileCallOptions {
 async function append(
   channel: FileChannel,
   path: string,
-  body: object,
+  body: Uint8Array,
   { start, end, signal }: AppendOptions,
 ): Promise<boolean> {
   for (let attempt = 1; ; attempt++) {
@@ -87,6 +84,30 @@ async function append(
       if (size === end) return true;
       if (size !== start) return false;
     }
+  }
+}
+
+/** A multiple of three, so that base64 of the parts is base64 of the whole. */
+const BASE64_BYTES = 3 * 64 * 1024;
+
+/** Writes the JSON of one piece after the other into the same memory: the sending copies it. */
+class PieceBodies {
+  readonly #memory: Buffer;
+
+  constructor(mostBytes: number) {
+    this.#memory = Buffer.allocUnsafe(Math.ceil(mostBytes / 3) * 4 + 200);
+  }
+
+  of(bytes: Uint8Array, chunk: number | undefined): Uint8Array {
+    const numbered = chunk === undefined ? '' : `"chunk":${chunk},`;
+    let end = this.#memory.write(`{"type":"file","format":"base64",${numbered}"content":"`);
+    const content = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    for (let at = 0; at < content.length; at += BASE64_BYTES) {
+      const text = content.toString('base64', at, Math.min(at + BASE64_BYTES, content.length));
+      end += this.#memory.write(text, end, 'latin1');
+    }
+    end += this.#memory.write('"}', end);
+    return this.#memory.subarray(0, end);
   }
 }
 

@@ -82,6 +82,6 @@ describe('files on a real kernel', () => {
     ]);
     const growthBytes = Number(await carrier.line());
     expect(await sha256Of(`${path}.back`)).toBe(await sha256Of(path));
-    expect(growthBytes).toBeLessThan(150_000_000);
+    expect(growthBytes).toBeLessThan(120_000_000);
   }, 300_000);
 });

@@ -1,11 +1,13 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import type { Server } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { signIn } from '../../../src/sandbox/colab/sign-in.js';
+import { TunnelProxy } from '../../support/tunnel-proxy.js';
 
 let folder: string;
 
@@ -37,6 +39,49 @@ async function credentialsFrom(url: string): Promise<void> {
   vi.stubEnv('GOOGLE_APPLICATION_CREDENTIALS', path);
 }
 
+/** Hands out `token-1`, `token-2`, …, or what it is told to. */
+class TokenServer implements AsyncDisposable {
+  readonly scopes: (string | null)[] = [];
+  readonly #server: Server;
+
+  private constructor(fields: object, status: number) {
+    this.#server = createServer((request, response) => {
+      let body = '';
+      request.on('data', (piece: Buffer) => (body += piece.toString()));
+      request.on('end', () => {
+        this.scopes.push(new URLSearchParams(body).get('scope'));
+        const answer = {
+          access_token: `token-${this.scopes.length}`,
+          issued_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+          token_type: 'Bearer',
+          expires_in: 3600,
+          ...fields,
+        };
+        response.writeHead(status, { 'content-type': 'application/json' });
+        response.end(JSON.stringify(answer));
+      });
+    });
+  }
+
+  static async start(fields: object = {}, status = 200): Promise<TokenServer> {
+    const server = new TokenServer(fields, status);
+    server.#server.listen(0, '127.0.0.1');
+    await once(server.#server, 'listening');
+    return server;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/token`;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await closed;
+  }
+}
+
 describe('signing in', () => {
   it('takes the token it is given, and has no other', async () => {
     const source = signIn('given-token');
@@ -50,38 +95,53 @@ describe('signing in', () => {
   });
 
   it('takes Application Default Credentials otherwise: cached until refreshed, with their quota project', async () => {
-    const scopes: (string | null)[] = [];
-    const server = createServer((request, response) => {
-      let body = '';
-      request.on('data', (piece: Buffer) => (body += piece.toString()));
-      request.on('end', () => {
-        scopes.push(new URLSearchParams(body).get('scope'));
-        const answer = {
-          access_token: `token-${scopes.length}`,
-          issued_token_type: 'urn:ietf:params:oauth:token-type:access_token',
-          token_type: 'Bearer',
-          expires_in: 3600,
-        };
-        response.setHeader('content-type', 'application/json');
-        response.end(JSON.stringify(answer));
-      });
-    });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
+    await using server = await TokenServer.start();
     vi.stubEnv('COLAB_ACCESS_TOKEN', '');
-    await credentialsFrom(`http://127.0.0.1:${(server.address() as AddressInfo).port}/token`);
+    await credentialsFrom(server.url);
     const source = signIn();
     expect(await source.accessToken()).toBe('token-1');
     expect(await source.accessToken()).toBe('token-1');
     source.refresh?.();
     expect(await source.accessToken()).toBe('token-2');
     expect(await source.quotaProject?.()).toBe('my-project');
-    expect(scopes).toEqual([
+    expect(server.scopes).toEqual([
       'https://www.googleapis.com/auth/colaboratory',
       'https://www.googleapis.com/auth/colaboratory',
     ]);
-    server.closeAllConnections();
-    server.close();
+  });
+
+  it('asks for a new token before the old one ends', async () => {
+    await using server = await TokenServer.start({ expires_in: 120 });
+    await credentialsFrom(server.url);
+    const source = signIn('');
+    expect(await source.accessToken()).toBe('token-1');
+    expect(await source.accessToken()).toBe('token-2');
+  });
+
+  it('fetches tokens through the proxy of the environment', async () => {
+    await using server = await TokenServer.start();
+    await using proxy = await TunnelProxy.start({ upstreamUrl: server.url });
+    vi.stubEnv('HTTPS_PROXY', proxy.url);
+    vi.stubEnv('NO_PROXY', '');
+    vi.stubEnv('no_proxy', '');
+    await credentialsFrom('http://tokens.example/token');
+    expect(await signIn('').accessToken()).toBe('token-1');
+    expect(proxy.tunnels).toMatchObject([{ target: 'tokens.example:80' }]);
+  });
+
+  it('that has ended for good says so, and how to begin anew', async () => {
+    const refusal = {
+      error: 'invalid_grant',
+      error_description: 'Token has been expired or revoked.',
+    };
+    await using server = await TokenServer.start(refusal, 400);
+    await credentialsFrom(server.url);
+    await expect(signIn('').accessToken()).rejects.toMatchObject({
+      code: 'UNAUTHENTICATED',
+      message: expect.stringMatching(
+        /the sign-in has ended.*gcloud auth application-default login/,
+      ) as string,
+    });
   });
 
   it('without any says what to do', async () => {
