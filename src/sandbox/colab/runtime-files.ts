@@ -14,6 +14,8 @@ import { sendFile } from './upload.js';
 
 /** Scripts start in /content; its files are what a session's paths are relative to. */
 const WORKING_DIRECTORY = 'content';
+/** Each takes a request. */
+const MAX_FOLDERS = 200;
 
 /** A runtime's files, through the file proxy that get_runtime tells of. */
 export class RuntimeFiles {
@@ -43,25 +45,25 @@ export class RuntimeFiles {
     await sink.finish();
   }
 
+  /** Upper folders first, {@link MAX_FOLDERS} of them: a link that leads back, or a mounted drive, has no end. */
   async list(options: FileCallOptions): Promise<SandboxFile[]> {
-    const files = await this.#listFolder([], options);
+    const files: SandboxFile[] = [];
+    const folders: string[][] = [[]];
+    for (const [count, folder] of folders.entries()) {
+      if (count === MAX_FOLDERS) break;
+      for (const entry of await this.#channel.list(encoded(folder), options)) {
+        if (entry.name.startsWith('.')) continue;
+        const path = [...folder, entry.name];
+        if (entry.type === 'directory') folders.push(path);
+        else files.push(toFile(path, entry));
+      }
+    }
     return files.sort((a, b) => (a.path < b.path ? -1 : 1));
   }
 
   async #receive(path: string, sink: FileSink, { signal }: FileCallOptions): Promise<void> {
     const channel = this.#channel;
     await new Download({ channel, path: encoded(segmentsOf(path)), sink, signal }).run();
-  }
-
-  async #listFolder(folder: string[], options: FileCallOptions): Promise<SandboxFile[]> {
-    const files: SandboxFile[] = [];
-    for (const entry of await this.#channel.list(encoded(folder), options)) {
-      if (entry.name.startsWith('.')) continue;
-      const path = [...folder, entry.name];
-      if (entry.type === 'directory') files.push(...(await this.#listFolder(path, options)));
-      else files.push(toFile(path, entry));
-    }
-    return files;
   }
 
   /** One level a request: the proxy makes no folder above. */

@@ -206,6 +206,21 @@ describe('listing', () => {
         { path: 'z.txt', sizeBytes: 3, modifiedAt: '2026-01-01T00:00:00Z' },
       ]);
     }));
+
+  it('comes to an end where folders have none, upper ones first', () =>
+    withSession(async (session, proxy) => {
+      // As two links to the folder they stand in would look.
+      let level = ['content'];
+      for (let depth = 0; depth < 9; depth += 1) {
+        level = level.flatMap((above) => [`${above}/a`, `${above}/b`]);
+        for (const name of level) proxy.folders.add(name);
+      }
+      for (const name of proxy.folders) proxy.files.set(`${name}/z.txt`, Buffer.from('abc'));
+      const paths = (await session.listFiles()).map(({ path }) => path);
+      expect(paths).toHaveLength(200);
+      expect(paths).toContain('z.txt');
+      expect(paths).toContain('b/b/b/b/b/b/z.txt');
+    }));
 });
 
 /** Both ways to fetch a file, as bytes. */
