@@ -7,7 +7,7 @@ An environment cannot be moved once it is made, so it grows in its place; the fi
 count. A lock that ends with its holders keeps two from building at once. Closing standard input gives up.
 
 Writes lines of JSON: {"event": "progress", "text": …}, then {"event": "done"} or
-{"event": "failed", "isDiskFull": …, "text": …}.
+{"event": "failed", "why": "disk-full" or "not-writable" or "step-failed", "text": …}.
 """
 
 import errno
@@ -27,6 +27,7 @@ from colab_runtime import confinement  # noqa: E402
 MARKER = "complete"
 LOCK_POLL_SECONDS = 0.2
 TAIL_CHARACTERS = 2000
+LEAST_ROOM_BYTES = 1024 * 1024
 # Tests come with most packages; nothing imports them.
 NOT_COMPILED = r"/tests?/"
 # Matplotlib takes seconds for it where there are many, and would do it once in every runtime.
@@ -126,7 +127,8 @@ class Builder:
         if self.is_cancelled:
             raise Cancelled
         if status != 0:
-            raise Failed(f"{what} failed with status {status}:\n{output.strip()[-TAIL_CHARACTERS:]}")
+            text = f"{what} failed with status {status}:\n{output.strip()[-TAIL_CHARACTERS:]}"
+            raise Failed(text if has_room(self.folder) else f"{text}\n{os.strerror(errno.ENOSPC)}")
 
     def cancel(self):
         self.is_cancelled = True
@@ -161,8 +163,20 @@ def send(event, **fields):
     print(json.dumps({"event": event, **fields}), flush=True)
 
 
+def has_room(folder):
+    """Asked before what a step made is removed; the step itself may not say why it failed."""
+    disk = os.statvfs(os.path.dirname(folder))
+    return disk.f_bavail * disk.f_frsize >= LEAST_ROOM_BYTES
+
+
 def is_disk_full(text):
     return any(os.strerror(number) in text for number in (errno.ENOSPC, errno.EDQUOT))
+
+
+def reason_of(failure):
+    if is_disk_full(str(failure)):
+        return "disk-full"
+    return "step-failed" if isinstance(failure, Failed) else "not-writable"
 
 
 def cancel_at_end_of_input(builder):
@@ -180,7 +194,7 @@ def main():
         builder.build()
         send("done")
     except (Failed, OSError) as failure:
-        send("failed", isDiskFull=is_disk_full(str(failure)), text=str(failure))
+        send("failed", why=reason_of(failure), text=str(failure))
         sys.exit(1)
     except Cancelled:
         sys.exit(1)

@@ -10,7 +10,11 @@ import { findProgram } from './python-interpreter.js';
 const EventSchema = z.discriminatedUnion('event', [
   z.object({ event: z.literal('progress'), text: z.string() }),
   z.object({ event: z.literal('done') }),
-  z.object({ event: z.literal('failed'), isDiskFull: z.boolean(), text: z.string() }),
+  z.object({
+    event: z.literal('failed'),
+    why: z.enum(['disk-full', 'not-writable', 'step-failed']),
+    text: z.string(),
+  }),
 ]);
 type BuildEvent = z.infer<typeof EventSchema>;
 
@@ -60,7 +64,7 @@ export async function buildEnvironment(options: BuildOptions): Promise<void> {
   try {
     ending = await once(builder, 'close');
   } catch (cause) {
-    throw new SandboxError('PYTHON_SETUP_FAILED', failureText(folder, String(cause)), { cause });
+    throw toError(folder, { why: 'step-failed', text: String(cause) }, { cause });
   } finally {
     signal?.removeEventListener('abort', giveUp);
     builder.stdin.end();
@@ -69,23 +73,27 @@ export async function buildEnvironment(options: BuildOptions): Promise<void> {
   signal?.throwIfAborted();
   const [status, killedBy] = ending as [number | null, string | null];
   const text = `The builder ended with ${killedBy ?? `status ${status ?? 0}`}. ${stderr}`;
-  throw toError(folder, last?.event === 'failed' ? last : { isDiskFull: false, text });
+  throw toError(folder, last?.event === 'failed' ? last : { why: 'step-failed', text });
 }
 
-function toError(folder: string, failure: { isDiskFull: boolean; text: string }): SandboxError {
-  if (!failure.isDiskFull) {
-    return new SandboxError('PYTHON_SETUP_FAILED', failureText(folder, failure.text));
-  }
-  const message =
-    `The Python environment could not be made in ${folder}: the disk is full. ` +
-    `Free a gigabyte there, or set XDG_CACHE_HOME to a folder on another disk.\n${failure.text}`;
-  return new SandboxError('DISK_FULL', message);
+type FailedEvent = Extract<BuildEvent, { event: 'failed' }>;
+
+function toError(
+  folder: string,
+  { why, text }: Pick<FailedEvent, 'why' | 'text'>,
+  options?: { cause: unknown },
+): SandboxError {
+  const code = why === 'disk-full' ? 'DISK_FULL' : 'PYTHON_SETUP_FAILED';
+  const message = `The Python environment could not be made in ${folder}${REMEDIES[why]}\n${text.trim()}`;
+  return new SandboxError(code, message, options);
 }
 
-function failureText(folder: string, details: string): string {
-  return (
-    `The Python environment could not be made in ${folder}. Check the network (pip's own settings and proxies hold) ` +
-    'and run the command again, or name an interpreter that has the packages in COLAB_SOLVER_PYTHON.\n' +
-    details.trim()
-  );
-}
+const REMEDIES: Record<FailedEvent['why'], string> = {
+  'disk-full':
+    ': the disk is full. Free a gigabyte there, or set XDG_CACHE_HOME to a folder on another disk.',
+  'not-writable':
+    ', which cannot be written. Set XDG_CACHE_HOME to one that can be, or name an interpreter that has the packages in COLAB_SOLVER_PYTHON.',
+  'step-failed':
+    ". Check the network (pip's own settings and proxies hold) and run the command again, or name an interpreter that has " +
+    'the packages in COLAB_SOLVER_PYTHON.',
+};

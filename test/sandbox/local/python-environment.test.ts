@@ -194,8 +194,9 @@ describe('a failure', () => {
     env['XDG_CACHE_HOME'] = requirementsPath;
     await expect(ensure()).rejects.toMatchObject({
       code: 'PYTHON_SETUP_FAILED',
-      message: expect.stringContaining(requirementsPath) as string,
+      message: expect.stringContaining(`${requirementsPath}/colab-solver/python-3.`) as string,
     });
+    await expect(ensure()).rejects.toThrow('cannot be written. Set XDG_CACHE_HOME');
   });
 });
 
