@@ -220,9 +220,9 @@ export class SessionPool implements AsyncDisposable {
 
 const OPEN_POLICY = { attempts: 3, firstDelayMs: 200, maxDelayMs: 1_000, maxServerDelayMs: 0 };
 
+const MISHAPS: ReadonlySet<string> = new Set(['SESSION_LOST', 'RUNTIME_LOST', 'EXECUTION_UNKNOWN']);
+
 /** A fresh session that was lost, or whose preparation was, holds nothing; another one does as well. */
 function isMishap(error: unknown): boolean {
-  return (
-    error instanceof SandboxError && ['SESSION_LOST', 'EXECUTION_UNKNOWN'].includes(error.code)
-  );
+  return error instanceof SandboxError && MISHAPS.has(error.code);
 }

@@ -244,10 +244,10 @@ describe('opening', () => {
     ]);
   });
 
-  it('that loses its session half-way is tried again at once, but not for ever', async () => {
+  it('that loses its session or runtime half-way is tried again at once, but not for ever', async () => {
     const sandbox = new CountingSandbox();
     await using pool = new SessionPool(sandbox, { size: 1 });
-    const lost = new SandboxError('SESSION_LOST', 'x');
+    const lost = new SandboxError('RUNTIME_LOST', 'x');
     sandbox.nextOpen = [lost, new SandboxError('EXECUTION_UNKNOWN', 'x')];
     expect((await pool.lease()).session.name).toBe('s1');
     const hopeless = new CountingSandbox();

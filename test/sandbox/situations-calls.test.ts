@@ -1,9 +1,16 @@
-import { describe, expect, it } from 'vitest';
+import { once } from 'node:events';
+import type { IncomingHttpHeaders } from 'node:http';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { connectColab } from '../../src/sandbox/colab/colab-sandbox.js';
+import { McpConnection } from '../../src/sandbox/colab/mcp-connection.js';
 import type { Refusal, Shape } from '../support/fault.js';
 import { SHAPES, strike } from '../support/fault.js';
 import { ScriptedColab } from '../support/scripted-colab.js';
 import type { ToolCall } from '../support/scripted-colab.js';
+import { WireAnswer } from '../support/wire-answer.js';
 import { connect, LONG_MS, ok, quickly } from './colab/connected.js';
 
 const limit = { timeoutMs: LONG_MS };
@@ -41,7 +48,7 @@ describe('situation 1: the access token has ended', () => {
     await expect(connect(server)).rejects.toMatchObject({
       code: 'UNAUTHENTICATED',
       isRetryable: false,
-      message: expect.stringContaining('gcloud auth application-default login') as string,
+      message: expect.stringContaining('COLAB_ACCESS_TOKEN') as string,
     });
   });
 });
@@ -51,7 +58,7 @@ describe('situation 2: the account or its project may not', () => {
     ['SERVICE_DISABLED', 'gcloud services enable colaboratory.googleapis.com'],
     ['ACCESS_TOKEN_SCOPE_INSUFFICIENT', 'auth/colaboratory'],
     ['USER_PROJECT_DENIED', 'GOOGLE_CLOUD_QUOTA_PROJECT'],
-    ['UNKNOWN_CLIENT_AGENT', 'client agent'],
+    ['UNKNOWN_CLIENT_AGENT', 'OAuth client'],
     ['SOMETHING_ELSE', 'admitted'],
   ];
   const shapes: Shape[] = ['tool-structured', 'rpc-data', 'http'];
@@ -105,6 +112,91 @@ describe('situation 3: too many calls', () => {
     await expect(session.execute('1', limit)).rejects.toMatchObject({
       code: 'RATE_LIMITED',
       isRetryable: true,
+    });
+  });
+});
+
+describe('situation 26: the server speaks another version of the protocol', () => {
+  interface Seen {
+    method: string;
+    headers: IncomingHttpHeaders;
+    meta: Record<string, unknown> | undefined;
+  }
+
+  /** Knows no handshake, as of 2026-07-28, and says so by `refuse`. */
+  async function stateless(refuse: (answer: WireAnswer) => void) {
+    const seen: Seen[] = [];
+    const server = createServer((request, response) => {
+      void (async () => {
+        const message = JSON.parse(await text(request)) as {
+          id?: number;
+          method: string;
+          params?: { _meta?: Record<string, unknown> };
+        };
+        const { method, id, params } = message;
+        seen.push({ method, headers: request.headers, meta: params?._meta });
+        const answer = new WireAnswer(response, { id });
+        if (method === 'initialize') refuse(answer);
+        else answer.result({ runtimes: [{ name: 'runtimes/r1' }] });
+      })();
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    return { url: new URL(`http://127.0.0.1:${port}/mcp`), seen };
+  }
+
+  const unsupported = { code: -32_022, message: 'no', data: { supported: ['2026-07-28'] } };
+  const refusals: [string, (answer: WireAnswer) => void][] = [
+    [
+      'HTTP 400',
+      (answer) => {
+        answer.http(400, { jsonrpc: '2.0', id: null, error: unsupported });
+      },
+    ],
+    [
+      'an error',
+      (answer) => {
+        answer.rpcError(-32_601, 'Method not found');
+      },
+    ],
+  ];
+
+  it.each(refusals)(
+    'without a handshake, which it refuses by %s: we go on without one',
+    async (_how, refuse) => {
+      const { url, seen } = await stateless(refuse);
+      const signIn = { accessToken: () => Promise.resolve('token-1234567') };
+      const connection = new McpConnection({ url, signIn, headers: {} });
+      const runtimes = { runtimes: [{ name: 'runtimes/r1' }] };
+      expect(await connection.callTool('list_runtimes', {})).toEqual(runtimes);
+      expect(await connection.callTool('list_runtimes', {})).toEqual(runtimes);
+      await connection.close();
+      expect(seen.map(({ method }) => method)).toEqual(['initialize', 'tools/call', 'tools/call']);
+      expect(seen[1]?.headers).toMatchObject({
+        'mcp-protocol-version': '2026-07-28',
+        'mcp-method': 'tools/call',
+        'mcp-name': 'list_runtimes',
+      });
+      expect(seen[1]?.headers).not.toHaveProperty('mcp-session-id');
+      expect(seen[1]?.meta).toMatchObject({
+        progressToken: expect.any(String) as string,
+        'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+        'io.modelcontextprotocol/clientInfo': { name: 'colab-solver' },
+      });
+    },
+  );
+
+  it('of which we know nothing: said, not taken for a broken connection', async () => {
+    const { url } = await stateless((answer) => {
+      answer.http(400, { jsonrpc: '2.0', id: null, error: { code: -32_600, message: 'no' } });
+    });
+    await expect(
+      connectColab({ url: url.href, signIn: { accessToken: () => Promise.resolve('t') } }),
+    ).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      isRetryable: false,
     });
   });
 });

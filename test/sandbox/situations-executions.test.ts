@@ -8,6 +8,8 @@ import { startFaultyServer } from './faulty-server.js';
 const limit = { timeoutMs: 120_000 };
 /** Shorter than the slow scripts here. */
 const STREAM_MS = 400;
+/** Of each output stream the server keeps the end. */
+const KEPT_BYTES = 20_000;
 
 let place: FaultyServer;
 let session: Session;
@@ -15,7 +17,8 @@ let session: Session;
 let bystander: Session;
 
 beforeAll(async () => {
-  place = await startFaultyServer({ limits: { streamingDeadlineMs: STREAM_MS } });
+  const limits = { streamingDeadlineMs: STREAM_MS, outputBytes: KEPT_BYTES };
+  place = await startFaultyServer({ limits });
   session = await place.sandbox.openSession();
   bystander = await place.sandbox.openSession();
 });
@@ -236,6 +239,31 @@ describe('situation 16: the script raises', () => {
     expect(
       place.faulty.callsOf('execute_code').filter(({ code }) => String(code).includes('raise')),
     ).toHaveLength(1);
+  });
+});
+
+describe('situation 17: the script prints more than the server keeps', () => {
+  /** Blocks far enough apart that a re-attachment misses less than is kept. */
+  const printing = `
+import time
+for block in range(4):
+    print("\\n".join(f"{block} {line}" for line in range(1000)), flush=True)
+    time.sleep(0.3)
+`;
+  const lines = Array.from({ length: 4_000 }, (_, n) => `${Math.floor(n / 1_000)} ${n % 1_000}\n`);
+  const all = lines.join('');
+
+  it('shows all of it live; the result holds the end and says so', async () => {
+    let shown = '';
+    const onOutput = ({ text }: OutputChunk): void => {
+      shown += text;
+    };
+    place.faulty.fault('execute_code', { lose: 'cut', when: 'while' });
+    const result = await session.execute(printing, { ...limit, onOutput });
+    expect(result).toMatchObject({ status: 'ok', outputTruncated: true });
+    expect(result.stdout.length).toBeGreaterThan(1_000);
+    expect(all.endsWith(result.stdout)).toBe(true);
+    expect(shown).toBe(all);
   });
 });
 

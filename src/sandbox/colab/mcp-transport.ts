@@ -5,6 +5,7 @@ import { eventData } from './event-stream.js';
 import { HttpRefusal, StreamCut } from '../failure.js';
 import { guardedFetch } from './guarded-fetch.js';
 import type { SignIn } from './sign-in.js';
+import { HANDSHAKE_RESULT, refusesHandshake, selfContained } from './stateless-protocol.js';
 
 export interface TransportOptions {
   url: URL;
@@ -56,6 +57,7 @@ export class McpTransport implements Transport {
   readonly #exchanges = new Map<string, Exchange>();
   readonly #cancellations = new Set<Promise<void>>();
   #protocolVersion: string | undefined;
+  #isStateless = false;
 
   constructor(options: TransportOptions) {
     this.#options = options;
@@ -79,6 +81,7 @@ export class McpTransport implements Transport {
       await this.#track(this.#cancel(outgoing, message));
       return;
     }
+    if (this.#isStateless && message.method === 'notifications/initialized') return;
     const response = await this.#post(outgoing);
     await response.body?.cancel();
   }
@@ -101,6 +104,7 @@ export class McpTransport implements Transport {
     try {
       await this.#answer(request, id, exchange);
     } catch (error) {
+      if (error instanceof HttpRefusal && this.#goStateless(request, error.body)) return;
       const failure = exchange.controller.signal.aborted ? new StreamCut(error) : error;
       const made = { code: NO_ANSWER, message: String(failure), data: failure };
       this.onmessage?.({ jsonrpc: '2.0', id, error: made });
@@ -118,10 +122,20 @@ export class McpTransport implements Transport {
     if (session !== null) this.sessionId = session;
     for await (const message of messagesOf(response)) {
       const isAnswer = message.method === undefined && String(message.id) === String(id);
+      if (isAnswer && this.#goStateless(request, message)) return;
       this.onmessage?.(wellFormed(message, isAnswer ? id : message.id));
       if (isAnswer) return;
     }
     throw new StreamCut();
+  }
+
+  /** Where the server knows no handshake, answers it in the server's place. */
+  #goStateless(request: JSONRPCMessage, answer: unknown): boolean {
+    if (!('id' in request && 'method' in request) || request.method !== 'initialize') return false;
+    if (!refusesHandshake(answer)) return false;
+    this.#isStateless = true;
+    this.onmessage?.({ jsonrpc: '2.0', id: request.id, result: HANDSHAKE_RESULT });
+    return true;
   }
 
   async #cancel(notification: JSONRPCMessage, message: Message): Promise<void> {
@@ -157,8 +171,9 @@ export class McpTransport implements Transport {
   }
 
   async #post(message: JSONRPCMessage, signal?: AbortSignal): Promise<Response> {
-    const headers = await this.#headers();
-    const body = JSON.stringify(message);
+    const sent = this.#isStateless ? selfContained(message) : { message, headers: {} };
+    const headers = { ...(await this.#headers()), ...sent.headers };
+    const body = JSON.stringify(sent.message);
     return guardedFetch(this.#options.url, { method: 'POST', headers, body, signal });
   }
 
