@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import type { ExecFileException } from 'node:child_process';
 import { existsSync, lstatSync, readlinkSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { ConfigError } from '../../errors.js';
@@ -60,9 +61,14 @@ async function tryBubblewrap(): Promise<BubblewrapCheck> {
     await promisify(execFile)(path, options, { timeout: TEST_TIMEOUT_MS });
     return { isAvailable: true, path, reason: '' };
   } catch (error) {
-    const { stderr, message } = error as Error & { stderr?: string };
-    return unavailable(`bubblewrap does not work here (${(stderr ?? message).trim()})`);
+    return unavailable(`bubblewrap does not work here (${failureOf(error as ExecFileException)})`);
   }
+}
+
+function failureOf({ stderr = '', killed, code, message }: ExecFileException): string {
+  if (killed === true) return `no end within ${TEST_TIMEOUT_MS / 1000} s`;
+  if (stderr.trim() !== '') return stderr.trim();
+  return typeof code === 'number' ? `status ${code}` : message;
 }
 
 function unavailable(reason: string): BubblewrapCheck {

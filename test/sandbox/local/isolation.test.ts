@@ -186,14 +186,29 @@ answer`;
   });
 });
 
-test('where isolation is required and impossible, the start is refused with the remedy', async () => {
+/** What a start that wants isolation says where programs are looked for in `path` only. */
+async function refusal(path: string): Promise<string> {
   const child = spawn(process.execPath, ['--import', 'tsx', holder, 'required'], {
-    env: { ...process.env, PATH: '/nowhere' },
+    env: { ...process.env, PATH: path },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
-  const stderr = await text(child.stderr);
+  return await text(child.stderr);
+}
+
+test('where isolation is required and impossible, the start is refused with the remedy', async () => {
+  const stderr = await refusal('/nowhere');
   expect(stderr).toContain('ISOLATION_UNAVAILABLE');
   expect(stderr).toContain('--isolation none');
+});
+
+test.runIf(process.platform === 'linux').each([
+  ['says why', '#!/bin/sh\necho "no namespaces" >&2\nexit 1', '(no namespaces)'],
+  ['fails without a word', '#!/bin/sh\nexit 3', '(status 3)'],
+])('a bubblewrap that %s is reported as it is', async (_, program, reason) => {
+  const folder = await mkdtemp(join(tmpdir(), 'bubblewrap-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await writeFile(join(folder, 'bwrap'), program, { mode: 0o755 });
+  expect(await refusal(folder)).toContain(`bubblewrap does not work here ${reason}`);
 });
 
 test('without isolation, people are told what that means', async () => {
