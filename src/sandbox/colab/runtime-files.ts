@@ -7,6 +7,7 @@ import { FileChannel } from './file-channel.js';
 import type { FileSink } from './file-sink.js';
 import { DiskSink, MemorySink } from './file-sink.js';
 import { openSource } from './file-source.js';
+import { walkFolders } from './folder-walk.js';
 import type { McpConnection } from './mcp-connection.js';
 import { ProxyAccess } from './proxy-access.js';
 import type { UploadOptions } from './upload.js';
@@ -47,6 +48,7 @@ export class RuntimeFiles {
 
   /** Upper folders first, {@link MAX_FOLDERS} of them: a link that leads back, or a mounted drive, has no end. */
   async list(options: FileCallOptions): Promise<SandboxFile[]> {
+<<<<<<< ours
     const files: SandboxFile[] = [];
     const folders: string[][] = [[]];
     for (const [count, folder] of folders.entries()) {
@@ -58,6 +60,10 @@ export class RuntimeFiles {
         else files.push(toFile(path, entry));
       }
     }
+=======
+    const found = await walkFolders((folder) => this.#channel.list(encoded(folder), options));
+    const files = found.map(({ path, entry }) => toFile(path, entry));
+>>>>>>> theirs
     return files.sort((a, b) => (a.path < b.path ? -1 : 1));
   }
 
