@@ -32,4 +32,10 @@ export type {
 } from './parts/part.js';
 export type { Usage } from './parts/usage.js';
 export type { ExecutionResult, OutputChunk, PythonError, RichOutput } from './sandbox/execution.js';
-export type { ExecuteOptions, Sandbox, SandboxFile, Session } from './sandbox/sandbox.js';
+export type {
+  ExecuteOptions,
+  FileContent,
+  Sandbox,
+  SandboxFile,
+  Session,
+} from './sandbox/sandbox.js';
