@@ -36,14 +36,10 @@ export interface Session {
    * inside the session, so this waits for a script that runs there.
    */
   uploadFile(path: string, content: FileContent, options?: { signal?: AbortSignal }): Promise<void>;
-<<<<<<< ours
-  /** The working directory's files, folders included, sorted by path; without hidden ones and what is in the depths. */
-=======
   /**
    * The working directory's files, those in folders included, sorted by path; hidden and unreadable ones are left out, and
-   * of more than 10,000 files or 500 folders those that lie deepest.
+   * of more than 10,000 files or 200 folders those that lie deepest.
    */
->>>>>>> theirs
   listFiles(options?: { signal?: AbortSignal }): Promise<SandboxFile[]>;
   downloadFile(path: string, options?: { signal?: AbortSignal }): Promise<Uint8Array>;
   /** Downloads to the file `target` on this machine, piece by piece; it appears, or is replaced, when it is whole. */

@@ -1,8 +1,8 @@
 import { SandboxError } from '../../errors.js';
 import type { Entry } from './file-channel.js';
 
-/** Links can make a folder endless, and scripts can unpack any number of files. */
-const MAX_FOLDERS = 500;
+/** Each takes a request; a link that leads back, or a mounted drive, has no end. */
+const MAX_FOLDERS = 200;
 const MAX_FILES = 10_000;
 
 export interface FoundFile {
@@ -18,7 +18,7 @@ interface Folder {
 }
 
 /**
- * The files below the root, those of the nearest folders first, up to 10,000 in 500 folders. Hidden ones, what cannot
+ * The files below the root, those of the nearest folders first, up to 10,000 in 200 folders. Hidden ones, what cannot
  * be read and what a link back to a folder around it shows again are left out.
  */
 export async function walkFolders(

@@ -15,8 +15,6 @@ import { sendFile } from './upload.js';
 
 /** Scripts start in /content; its files are what a session's paths are relative to. */
 const WORKING_DIRECTORY = 'content';
-/** Each takes a request. */
-const MAX_FOLDERS = 200;
 
 /** A runtime's files, through the file proxy that get_runtime tells of. */
 export class RuntimeFiles {
@@ -46,24 +44,9 @@ export class RuntimeFiles {
     await sink.finish();
   }
 
-  /** Upper folders first, {@link MAX_FOLDERS} of them: a link that leads back, or a mounted drive, has no end. */
   async list(options: FileCallOptions): Promise<SandboxFile[]> {
-<<<<<<< ours
-    const files: SandboxFile[] = [];
-    const folders: string[][] = [[]];
-    for (const [count, folder] of folders.entries()) {
-      if (count === MAX_FOLDERS) break;
-      for (const entry of await this.#channel.list(encoded(folder), options)) {
-        if (entry.name.startsWith('.')) continue;
-        const path = [...folder, entry.name];
-        if (entry.type === 'directory') folders.push(path);
-        else files.push(toFile(path, entry));
-      }
-    }
-=======
     const found = await walkFolders((folder) => this.#channel.list(encoded(folder), options));
     const files = found.map(({ path, entry }) => toFile(path, entry));
->>>>>>> theirs
     return files.sort((a, b) => (a.path < b.path ? -1 : 1));
   }
 

@@ -209,13 +209,12 @@ describe('listing', () => {
 
   it('comes to an end where folders have none, upper ones first', () =>
     withSession(async (session, proxy) => {
-      // As two links to the folder they stand in would look.
       let level = ['content'];
       for (let depth = 0; depth < 9; depth += 1) {
         level = level.flatMap((above) => [`${above}/a`, `${above}/b`]);
         for (const name of level) proxy.folders.add(name);
       }
-      for (const name of proxy.folders) proxy.files.set(`${name}/z.txt`, Buffer.from('abc'));
+      for (const name of proxy.folders) proxy.files.set(`${name}/z.txt`, Buffer.from(name));
       const paths = (await session.listFiles()).map(({ path }) => path);
       expect(paths).toHaveLength(200);
       expect(paths).toContain('z.txt');
