@@ -90,8 +90,10 @@ export class ProxyAccess {
 
   /** Many requests may find the same token ended; one of them asks for the next. */
   async #renewed(old: ConnectionInfo, signal: AbortSignal | undefined): Promise<ConnectionInfo> {
-    const latest = await this.#asked?.catch(() => undefined);
-    if (latest === undefined || latest === old) this.#asked = this.#ask();
+    const asked = this.#asked;
+    const latest = await asked?.catch(() => undefined);
+    const isOld = latest === undefined || latest === old;
+    if (isOld && this.#asked === asked) this.#asked = this.#ask();
     this.#asked ??= this.#ask();
     return await abortable(this.#asked, signal);
   }

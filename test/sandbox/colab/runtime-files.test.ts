@@ -393,6 +393,15 @@ describe('the proxy token', () => {
       [inMs(60_000)],
     ));
 
+  it('is renewed once by many that find it ended together', () =>
+    withSession(async (session, proxy, server) => {
+      proxy.files.set('content/a', Buffer.from('abc'));
+      await session.downloadFile('a');
+      proxy.token = 'proxy-2';
+      await Promise.all(Array.from({ length: 5 }, () => session.downloadFile('a')));
+      expect(server.callsOf('get_runtime')).toHaveLength(2);
+    }));
+
   it('is not asked for over and over where the clocks differ', () =>
     withSession(
       async (session, _proxy, server) => {
