@@ -84,10 +84,10 @@ while not os.path.exists("${file}"): time.sleep(0.05)
         expect(result).toMatchObject({ status: 'ok', stdout: 'ready\n' });
       });
 
-      it('keeps its streams apart and its letters whole, live and in the result', async () => {
-        const shown = { stdout: '', stderr: '' };
-        const onOutput = ({ stream, text }: OutputChunk): void => {
-          shown[stream] += text;
+      it('comes whole, each line once: live as well as in the result, which tells its streams apart', async () => {
+        let shown = '';
+        const onOutput = ({ text }: OutputChunk): void => {
+          shown += text;
         };
         const code = `
 import sys
@@ -97,7 +97,8 @@ print("grüße", file=sys.stderr, flush=True)
         const result = await session.execute(code, { ...limit, onOutput });
         const lines = Array.from({ length: 200 }, (_, line) => `${line} žluťoučký 🐎\n`).join('');
         expect(result).toMatchObject({ status: 'ok', stdout: lines, stderr: 'grüße\n' });
-        expect(shown).toEqual({ stdout: lines, stderr: 'grüße\n' });
+        // Not every server says of live output which stream it is.
+        expect(shown).toBe(`${lines}grüße\n`);
       });
 
       it('is nothing where nothing is printed', async () => {

@@ -13,16 +13,21 @@ export class Oddities {
     return this.#turn % 2 === 0 ? { content } : { content, structuredContent: odd };
   }
 
-  /** One event of a stream, as the bytes in which it is sent. */
+  /** One event of a stream, as the bytes in which it is sent; without our own server's word on which stream it is. */
   event(message: object): Buffer[] {
     this.#turn += 1;
     const end = this.#turn % 2 === 0 ? '\r\n' : '\n';
-    const data = JSON.stringify({ ...message, futureField: true });
+    const data = JSON.stringify({ ...unmarked(message), futureField: true });
     const lines = [': still here', `id: ${this.#turn}`, 'retry: 1000', `data:${data}`, '', ''];
     const bytes = Buffer.from(lines.join(end));
     const middle = bytes.length >> 1;
     return [bytes.subarray(0, middle), bytes.subarray(middle)];
   }
+}
+
+function unmarked(message: object): object {
+  if (!('params' in message) || typeof message.params !== 'object') return message;
+  return { ...message, params: { ...message.params, _meta: undefined } };
 }
 
 function withoutEmpty(value: object): Record<string, unknown> {

@@ -2,6 +2,12 @@ import type { OutputChunk } from '../execution.js';
 
 type StreamName = OutputChunk['stream'];
 
+export interface FollowedChunk {
+  /** Undefined where the server does not tell its streams apart; then it is shown as stdout. */
+  stream: StreamName | undefined;
+  text: string;
+}
+
 /** How much of each stream is kept for a script that is interrupted, in UTF-16 units. */
 export const KEPT_OUTPUT_LENGTH = 1_000_000;
 /** Enough to tell whether a replay starts at the beginning, and where a shortened one goes on. */
@@ -13,6 +19,7 @@ const PROBE_LENGTH = 256;
  */
 export class OutputFollower {
   readonly #streams: Record<StreamName, FollowedStream>;
+  #tellsStreams = false;
   #listenerError: { error: unknown } | undefined;
 
   constructor(
@@ -40,14 +47,23 @@ export class OutputFollower {
     this.#streams.stderr.reattach();
   }
 
-  add(chunk: OutputChunk): void {
-    this.#streams[chunk.stream].add(chunk.text);
+  add({ stream, text }: FollowedChunk): void {
+    if (stream !== undefined) this.#tellsStreams = true;
+    this.#streams[stream ?? 'stdout'].add(text);
   }
 
   /** Shows what the result holds beyond what was shown. */
   finish(result: { stdout: string; stderr: string; outputTruncated: boolean }): void {
-    this.#streams.stdout.finish(result.stdout, result.outputTruncated);
-    this.#streams.stderr.finish(result.stderr, result.outputTruncated);
+    const { stdout, stderr } = this.#streams;
+    if (!this.#tellsStreams && result.stderr !== '') {
+      // What was shown holds both streams, so it is compared with them line by line.
+      const shown = linesOf(stdout.kept);
+      stdout.append(unseen(result.stdout, shown));
+      stderr.append(unseen(result.stderr, shown));
+      return;
+    }
+    stdout.finish(result.stdout, result.outputTruncated);
+    stderr.finish(result.stderr, result.outputTruncated);
   }
 
   /** Throws what the listener threw: not before the script has ended, since it is not the script's fault. */
@@ -116,6 +132,11 @@ class FollowedStream {
     else if (isTruncated) this.#emit(whole.slice(overlap(this.kept, whole)));
   }
 
+  /** Shows text that is known to be new. */
+  append(text: string): void {
+    this.#emit(text);
+  }
+
   /** How much of a replay was shown before; undefined where more of it is needed to tell. */
   #place(replay: string): number | undefined {
     if (this.#startsAsShown(replay)) {
@@ -149,6 +170,25 @@ class FollowedStream {
     }
     this.#show(text);
   }
+}
+
+/** How often each line stands in the text, its end included. */
+function linesOf(text: string): Map<string, number> {
+  const lines = new Map<string, number>();
+  for (const line of text.match(LINE) ?? []) lines.set(line, (lines.get(line) ?? 0) + 1);
+  return lines;
+}
+
+const LINE = /[^\n]*\n|[^\n]+$/g;
+
+/** The lines of `text` that are not among the shown ones, which are used up by it. */
+function unseen(text: string, shown: Map<string, number>): string {
+  const isUnseen = (line: string): boolean => {
+    const times = shown.get(line) ?? 0;
+    shown.set(line, times - 1);
+    return times <= 0;
+  };
+  return (text.match(LINE) ?? []).filter(isUnseen).join('');
 }
 
 /** Length of the longest start of `text` that stands in `shown`, either whole or up to the end of `shown`. */

@@ -2,11 +2,11 @@ import { sleep } from '../../abort.js';
 import { SandboxError } from '../../errors.js';
 import type { RetryPolicy } from '../../retry.js';
 import { delayAfter } from '../../retry.js';
-import type { OutputChunk } from '../execution.js';
 import type { Failure } from '../failure.js';
 import { FailedCall } from '../failure.js';
 import { executionUnknown, sessionLost, toSandboxError } from '../sandbox-errors.js';
 import type { McpConnection, ProgressParams } from './mcp-connection.js';
+import type { FollowedChunk } from './output-follower.js';
 import type { ExecuteCodeResult } from './tool-results.js';
 import { ExecuteCodeResultSchema, SessionListSchema } from './tool-results.js';
 
@@ -20,7 +20,7 @@ export interface ResumableOptions {
   /** Spacing of repetitions; `attempts` bounds those of a call that did not run. */
   policy: RetryPolicy;
   signal: AbortSignal;
-  onOutput?: (chunk: OutputChunk) => void;
+  onOutput?: (chunk: FollowedChunk) => void;
   /** The server replays the output from the start. */
   onReattach?: () => void;
 }
@@ -214,7 +214,8 @@ function isUnexplained(failure: Failure): boolean {
   return ['UNKNOWN', 'INTERNAL', 'DATA_LOSS', 'CANCELLED'].includes(failure.status);
 }
 
-function toChunk(params: ProgressParams): OutputChunk {
-  const isStderr = params._meta?.['colab-solver/stream'] === 'stderr';
-  return { stream: isStderr ? 'stderr' : 'stdout', text: params.message ?? '' };
+/** Which stream it is only our own server says. */
+function toChunk({ message, _meta }: ProgressParams): FollowedChunk {
+  const mark = _meta?.['colab-solver/stream'];
+  return { stream: mark === 'stdout' || mark === 'stderr' ? mark : undefined, text: message ?? '' };
 }

@@ -73,3 +73,30 @@ describe('what is kept for a script that is interrupted', () => {
     expect(follower.partial()).toEqual({ stdout: '', stderr: 'all', outputTruncated: false });
   });
 });
+
+describe('output of a server that does not tell its streams apart', () => {
+  function shownOf(chunks: string[], result: { stdout: string; stderr: string }): string[] {
+    const shown: string[] = [];
+    const follower = new OutputFollower(({ stream, text }) => shown.push(`${stream}: ${text}`));
+    for (const text of chunks) follower.add({ stream: undefined, text });
+    follower.finish({ outputTruncated: false, ...result });
+    return shown;
+  }
+
+  it('is not shown again when the result tells them apart', () => {
+    const result = { stdout: '1\n2\n', stderr: 'warning\n' };
+    expect(shownOf(['1\nwarn', 'ing\n2\n'], result)).toEqual([
+      'stdout: 1\nwarn',
+      'stdout: ing\n2\n',
+    ]);
+  });
+
+  it('is completed by what was never sent, each line in its stream', () => {
+    const result = { stdout: '1\n1\n2', stderr: 'warning\nend' };
+    expect(shownOf(['1\nwarning\n'], result)).toEqual([
+      'stdout: 1\nwarning\n',
+      'stdout: 1\n2',
+      'stderr: end',
+    ]);
+  });
+});
