@@ -103,7 +103,7 @@ describe('the ledger of a run', () => {
 });
 
 describe('cleaning', () => {
-  it('deletes the session of a killed run, and leaves alone a running one’s and a notebook', async () => {
+  it('situation 19: deletes the session of a killed run, and leaves alone a running one’s and a notebook', async () => {
     await using server = await ScriptedColab.start();
     const ledger = await emptyLedger();
     server.sessions.add('runtimes/r1/sessions/notebook');
