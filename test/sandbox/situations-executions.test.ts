@@ -192,13 +192,12 @@ describe('situation 15: the kernel is silently replaced by an empty one', () => 
     await expect(session.execute('1', limit)).rejects.toMatchObject({ code: 'SESSION_LOST' });
   });
 
-  it('just when a script is re-attached: it does not begin a second time', async () => {
-    place.faulty.fault(
-      'execute_code',
-      { lose: 'cut', when: 'while' },
-      { happens: 'kernel-replaced' },
-    );
-    const { outcome, effects } = await countedRun();
+  it.each([
+    ['just when a script is re-attached', { lose: 'cut', when: 'while' }],
+    ['when the answer was lost', { refuse: 'UNAVAILABLE', shape: 'http', when: 'after' }],
+  ] as const)('%s: it does not begin a second time', async (_when, fault) => {
+    place.faulty.fault('execute_code', fault, { happens: 'kernel-replaced' });
+    const { outcome, effects } = await countedRun({ pace: 'fast' });
     expect(outcome).toMatchObject({ reason: { code: 'SESSION_LOST' } });
     expect(effects).toBe(1);
   });
