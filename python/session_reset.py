@@ -6,7 +6,9 @@ the problems it could not undo; a session with problems is not used again. Files
 
 import asyncio
 import builtins
+import csv
 import decimal
+import faulthandler
 import gc
 import json
 import locale
@@ -20,12 +22,14 @@ import sysconfig
 import tempfile
 import threading
 import time
+import tracemalloc
 import types
 import warnings
 
 from IPython import get_ipython
 
 PATCHABLE = (types.FunctionType, types.BuiltinFunctionType, type)
+CONSTANTS = (str, bytes, int, float, complex, tuple, frozenset, type(None))
 KILL_SECONDS = 2.0
 THREAD_SECONDS = 0.2
 
@@ -134,6 +138,8 @@ class Shell(Aspect):
         self.settings = {name: getattr(shell, name) for name in self.SETTINGS if hasattr(shell, name)}
         self.magics = {kind: dict(table) for kind, table in shell.magics_manager.magics.items()}
         self.mode = getattr(shell.InteractiveTB, "mode", None)
+        self.compiler_flags = shell.compile.flags
+        self.known_hooks = {id(hook) for hooks in self.lists() for hook in hooks}
 
     def lists(self):
         shell = self.shell
@@ -149,6 +155,7 @@ class Shell(Aspect):
         for name, value in self.settings.items():
             if getattr(shell, name) is not value:
                 setattr(shell, name, value)
+        shell.compile.flags = self.compiler_flags  # `from __future__` lasts.
         for name in [name for name, value in vars(shell).items() if is_of_scripts(value)]:
             delattr(shell, name)
         for hooks in self.lists():
@@ -167,9 +174,11 @@ class Shell(Aspect):
         if not plain.pprint:
             plain.pprint = True
 
-    @staticmethod
-    def is_foreign(hook):
-        return is_of_scripts(hook) or is_of_scripts(getattr(hook, "__self__", None))
+    def is_foreign(self, hook):
+        """Installed packages may add hooks; no package adds a built-in function."""
+        if is_of_scripts(hook) or is_of_scripts(getattr(hook, "__self__", None)):
+            return True
+        return getattr(hook, "__module__", None) == "builtins" and id(hook) not in self.known_hooks
 
 
 class Process(Aspect):
@@ -189,6 +198,7 @@ class Process(Aspect):
         self.locale = locale.setlocale(locale.LC_ALL)
         self.adopt_orphans()
         self.children = set(self.current_children())
+        self.kept_open = set(self.opened_by_hand())
 
     @staticmethod
     def adopt_orphans():
@@ -213,6 +223,25 @@ class Process(Aspect):
         except OSError:
             return None
         return status.st_dev, status.st_ino
+
+    @classmethod
+    def opened_by_hand(cls):
+        """Descriptors of files and listening sockets, by what they are; libraries keep other kinds for themselves."""
+        if sys.platform != "linux":
+            return
+        for name in os.listdir("/proc/self/fd"):
+            try:
+                place = os.readlink(f"/proc/self/fd/{name}")
+                is_wanted = place.startswith("/") or (place.startswith("socket:") and cls.is_listening(int(name)))
+            except OSError:
+                continue  # It was the listing's own.
+            if is_wanted and not place.startswith("/dev/"):
+                yield name, place
+
+    @staticmethod
+    def is_listening(number):
+        with socket.socket(fileno=os.dup(number)) as end:
+            return end.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
 
     def current_limits(self):
         try:
@@ -257,6 +286,7 @@ class Process(Aspect):
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.setitimer(signal.ITIMER_PROF, 0)
+        faulthandler.cancel_dump_traceback_later()
         for number, handler in self.handlers.items():
             if handler is not None and signal.getsignal(number) is not handler:
                 signal.signal(number, handler)
@@ -295,6 +325,8 @@ class Process(Aspect):
             yield "standard file descriptors"
         if any(pid not in self.children for pid in self.current_children()):
             yield "child processes"
+        if not self.kept_open.issuperset(self.opened_by_hand()):
+            yield "open files or listening sockets"
         if self.current_limits() != self.limits:
             yield "resource limits"
         if os.nice(0) != self.niceness:
@@ -337,14 +369,16 @@ class Interpreter(Aspect):
         self.switch = sys.getswitchinterval()
         self.digits = sys.get_int_max_str_digits() if hasattr(sys, "get_int_max_str_digits") else None
         self.filters = list(warnings.filters)
-        self.collector = (gc.isenabled(), gc.get_threshold())
+        self.collector = (gc.isenabled(), gc.get_threshold(), list(gc.callbacks))
+        self.coroutines = (sys.get_coroutine_origin_tracking_depth(), sys.get_asyncgen_hooks())
+        self.longest_field = csv.field_size_limit()
         self.timeout = socket.getdefaulttimeout()
         self.folder = tempfile.tempdir
         self.stack = threading.stack_size()
         self.context = decimal.getcontext().copy()
         self.defaults = self.read_context(decimal.DefaultContext)
-        root = logging.getLogger()
-        self.logging = (list(root.handlers), list(root.filters), root.level, logging.root.manager.disable)
+        self.loggers = {logger: self.read_logger(logger) for logger in self.current_loggers()}
+        self.disabled_logging = logging.root.manager.disable
 
     def read_context(self, context):
         return {name: getattr(context, name) for name in self.CONTEXT}, dict(context.traps)
@@ -374,6 +408,11 @@ class Interpreter(Aspect):
             mutated()
         (gc.enable if self.collector[0] else gc.disable)()
         gc.set_threshold(*self.collector[1])
+        gc.callbacks[:] = self.collector[2]
+        tracemalloc.stop()
+        sys.set_coroutine_origin_tracking_depth(self.coroutines[0])
+        sys.set_asyncgen_hooks(*self.coroutines[1])
+        csv.field_size_limit(self.longest_field)
         socket.setdefaulttimeout(self.timeout)
         tempfile.tempdir = self.folder
         threading.stack_size(self.stack)
@@ -388,15 +427,27 @@ class Interpreter(Aspect):
         decimal.DefaultContext.traps.update(traps)
         decimal.setcontext(self.context.copy())
 
+    @staticmethod
+    def current_loggers():
+        named = logging.root.manager.loggerDict.values()
+        return [logging.root, *(logger for logger in named if isinstance(logger, logging.Logger))]
+
+    @staticmethod
+    def read_logger(logger):
+        return list(logger.handlers), list(logger.filters), logger.level, logger.propagate, logger.disabled
+
     def restore_logging(self):
-        handlers, filters, level, disabled = self.logging
-        root = logging.getLogger()
-        root.handlers[:] = handlers
-        root.filters[:] = filters
-        if root.level != level:
-            root.setLevel(level)
-        if logging.root.manager.disable != disabled:
-            logging.disable(disabled)
+        for logger in self.current_loggers():
+            # One that came later is as it is made, but for what its library may have given it.
+            silent = [handler for handler in logger.handlers if isinstance(handler, logging.NullHandler)]
+            fresh = (silent, [], logging.NOTSET, True, False)
+            handlers, filters, level, logger.propagate, logger.disabled = self.loggers.get(logger, fresh)
+            logger.handlers[:] = handlers
+            logger.filters[:] = filters
+            if logger.level != level:
+                logger.setLevel(level)
+        if logging.root.manager.disable != self.disabled_logging:
+            logging.disable(self.disabled_logging)
 
     def problems(self):
         for name, value in self.objects.items():
@@ -415,8 +466,8 @@ class Modules(Aspect):
         super().__init__(shell)
         self.names = dict(sys.modules)
         self.accepted = dict(sys.modules)
-        self.functions = {
-            name: {key: value for key, value in vars(module).items() if isinstance(value, PATCHABLE)}
+        self.contents = {
+            name: {key: value for key, value in vars(module).items() if self.stays(name, key, value)}
             for name, module in self.names.items()
             if name != "__main__" and isinstance(module, types.ModuleType)
         }
@@ -426,6 +477,14 @@ class Modules(Aspect):
         self.places = tuple(
             os.path.join(path, "") for path in places if path and not (here + "/").startswith(path + "/")
         )
+
+    @staticmethod
+    def stays(module, name, value):
+        """Functions and classes, and the constants of the standard library: no library changes those of another."""
+        if isinstance(value, PATCHABLE):
+            return True
+        is_public = not name.startswith("_") and module != "sys"
+        return is_public and isinstance(value, CONSTANTS) and module.partition(".")[0] in sys.stdlib_module_names
 
     def restore(self):
         for name, module in list(sys.modules.items()):
@@ -438,10 +497,10 @@ class Modules(Aspect):
         for name, module in self.names.items():
             if sys.modules.get(name) is not module:
                 sys.modules[name] = module
-        for name, functions in self.functions.items():
+        for name, saved in self.contents.items():
             contents = vars(self.names[name])
-            for key, value in functions.items():
-                if contents.get(key) is not value:
+            for key, value in saved.items():
+                if contents.get(key, contents) is not value:
                     setattr(self.names[name], key, value)
 
     def is_installed(self, name):
@@ -459,12 +518,25 @@ class Modules(Aspect):
 
 
 class Libraries(Aspect):
-    """Settings of numpy, pandas and matplotlib, which scripts may have loaded since."""
+    """Settings of libraries that scripts may have loaded since."""
 
     def restore(self):
-        for name in ("numpy", "pandas", "matplotlib"):
+        for name in ("numpy", "pandas", "matplotlib", "mpmath", "sklearn", "scipy.special"):
             if name in sys.modules:
-                getattr(self, name)(sys.modules[name])
+                getattr(self, name.replace(".", "_"))(sys.modules[name])
+
+    def mpmath(self, mpmath):
+        for context in (mpmath.mp, mpmath.iv):
+            context.prec = 53
+        mpmath.mp.pretty = mpmath.mp.trap_complex = False
+
+    def sklearn(self, sklearn):
+        from sklearn import _config as config
+
+        sklearn.set_config(**config._global_config)
+
+    def scipy_special(self, special):
+        special.seterr(all="ignore")
 
     def numpy(self, numpy):
         numpy.random.seed()
@@ -504,7 +576,10 @@ class Libraries(Aspect):
             if dict.__getitem__(matplotlib.rcParams, name) != value:
                 matplotlib.rcParams[name] = value
         wanted = os.environ.get("MPLBACKEND")
-        if wanted is None or pyplot is None:
+        if wanted is None:
+            return
+        if pyplot is None:
+            matplotlib.rcParams["backend"] = wanted
             return
         if matplotlib.get_backend().lower() not in (wanted.lower(), wanted.rpartition("_")[2]):
             pyplot.switch_backend(wanted)
@@ -568,7 +643,6 @@ class Survivors(Aspect):
         self.shell.last_execution_result = None
 
     def problems(self):
-        gc.collect()
         running = set(running_code())
         for holder in gc.get_referrers(self.shell.user_ns):
             if type(holder) is types.FunctionType and holder.__code__ not in running:
@@ -616,6 +690,7 @@ class Baseline:
             except Exception as error:  # The session is given up, whatever it was.
                 problems.append(f"{type(aspect).__name__}: {type(error).__name__}: {error}")
         if not problems:
+            gc.collect()  # What only circles hold, such as an open file, is gone then.
             for aspect in self.aspects:
                 problems.extend(aspect.problems())
         if not problems:

@@ -204,6 +204,66 @@ const RESET: readonly (readonly [kind: string, dirt: string, look: string, clean
     'print([type(t).__name__ for t in get_ipython().ast_transformers])',
     "['SessionGuard']",
   ],
+  [
+    'built-in functions as hooks',
+    'get_ipython().events.register("pre_execute", print)',
+    'import builtins\nprint(print in get_ipython().events.callbacks["pre_execute"])',
+    'False',
+  ],
+  [
+    'imports from the future',
+    'from __future__ import annotations',
+    'try:\n    def f(x: undefined): pass\n    print("unread")\nexcept NameError: print("read")',
+    'read',
+  ],
+  [
+    'the precision of mpmath',
+    'import sympy, mpmath\nmpmath.mp.dps = 50',
+    'import mpmath\nprint(mpmath.mp.dps)',
+    '15',
+  ],
+  [
+    'settings of scikit-learn and SciPy',
+    'import sklearn, scipy.special\nsklearn.set_config(transform_output="pandas")\nscipy.special.seterr(all="raise")',
+    'import sklearn, scipy.special\nprint(sklearn.get_config()["transform_output"], set(scipy.special.geterr().values()))',
+    "default {'ignore'}",
+  ],
+  [
+    'a backend chosen before any chart',
+    'import matplotlib\nmatplotlib.use("Agg")',
+    'import matplotlib\nprint("inline" in matplotlib.get_backend())',
+    'True',
+  ],
+  [
+    'constants of the standard library',
+    'import math, os, string\nmath.pi, os.sep, string.digits = 3, "x", ""',
+    'import math, os, string\nprint(math.pi > 3, os.sep, string.digits)',
+    'True / 0123456789',
+  ],
+  [
+    'loggers with a name',
+    'import logging\nlog = logging.getLogger("mine")\nlog.addHandler(logging.StreamHandler())\nlog.setLevel(1)\nlog.propagate = False',
+    'import logging\nlog = logging.getLogger("mine")\nprint(log.handlers, log.level, log.propagate)',
+    '[] 0 True',
+  ],
+  [
+    'what watches the collector, coroutines and memory',
+    'import gc, sys, tracemalloc\ngc.callbacks.append(print)\nsys.set_coroutine_origin_tracking_depth(3)\ntracemalloc.start()',
+    'import gc, sys, tracemalloc\nprint(gc.callbacks, sys.get_coroutine_origin_tracking_depth(), tracemalloc.is_tracing())',
+    '[] 0 False',
+  ],
+  [
+    'the longest field of CSV',
+    'import csv\ncsv.field_size_limit(5)',
+    'import csv\nprint(csv.field_size_limit())',
+    '131072',
+  ],
+  [
+    'files left open',
+    'file = open("left", "w")\nloop = [file]\nloop.append(loop)',
+    'print(1)',
+    '1',
+  ],
 ];
 
 describe('what a script leaves behind is gone for the next, in the same session:', () => {
@@ -263,6 +323,18 @@ const REPLACED: readonly (readonly [kind: string, dirt: string, look: string, cl
     'import asyncio\nasync def tick():\n    while True: await asyncio.sleep(1)\ntask = asyncio.get_event_loop().create_task(tick())',
     'import asyncio\nprint([t for t in asyncio.all_tasks() if "tick" in str(t)])',
     '[]',
+  ],
+  [
+    'a listening socket',
+    'import socket\nend = socket.socket()\nend.bind(("127.0.0.1", 0))\nend.listen()\nnumber = end.detach()',
+    'print("fresh")',
+    'fresh',
+  ],
+  [
+    'a file that only the system knows to be open',
+    'import os\nnumber = os.open("open", os.O_CREAT | os.O_RDWR)',
+    'print("fresh")',
+    'fresh',
   ],
   ['a removed baseline', 'del get_ipython().colab_session_baseline', 'print("fresh")', 'fresh'],
 ];
