@@ -9,6 +9,7 @@ import builtins
 import csv
 import decimal
 import faulthandler
+import fcntl
 import gc
 import json
 import locale
@@ -226,22 +227,25 @@ class Process(Aspect):
 
     @classmethod
     def opened_by_hand(cls):
-        """Descriptors of files and listening sockets, by what they are; libraries keep other kinds for themselves."""
+        """Descriptors of listening sockets and of files to write to, with what they are; libraries keep other kinds."""
         if sys.platform != "linux":
             return
         for name in os.listdir("/proc/self/fd"):
             try:
                 place = os.readlink(f"/proc/self/fd/{name}")
-                is_wanted = place.startswith("/") or (place.startswith("socket:") and cls.is_listening(int(name)))
+                if not place.startswith("/dev/") and cls.is_by_hand(int(name), place):
+                    yield name, place
             except OSError:
                 continue  # It was the listing's own.
-            if is_wanted and not place.startswith("/dev/"):
-                yield name, place
 
     @staticmethod
-    def is_listening(number):
+    def is_by_hand(number, place):
+        if place.startswith("/"):
+            return fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY
+        if not place.startswith("socket:"):
+            return False
         with socket.socket(fileno=os.dup(number)) as end:
-            return end.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+            return end.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) != 0
 
     def current_limits(self):
         try:
