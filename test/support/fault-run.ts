@@ -57,8 +57,16 @@ const KINDS: readonly (readonly [share: number, kind: Kind])[] = [
 
 /** Many scripts with a side effect each, under faults: each must take effect once, or own up that nobody can know. */
 export async function faultRun(options: FaultRunOptions): Promise<FaultRunReport> {
-  const startedAt = performance.now();
   const folder = await mkdtemp(join(tmpdir(), 'fault-run-'));
+  try {
+    return await faultRunIn(folder, options);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function faultRunIn(folder: string, options: FaultRunOptions): Promise<FaultRunReport> {
+  const startedAt = performance.now();
   const server = await startEmbeddedColab({ limits: { streamingDeadlineMs: STREAM_MS } });
   const plan = seededFaults(options.seed, options.share);
   const faulty = await FaultyColab.start(server, { plan });
@@ -85,7 +93,6 @@ export async function faultRun(options: FaultRunOptions): Promise<FaultRunReport
     await server.close();
   }
   const violations = await run.violations();
-  await rm(folder, { recursive: true });
   return {
     executions: options.executions,
     calls: faulty.calls.length,
