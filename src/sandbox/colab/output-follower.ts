@@ -128,8 +128,15 @@ class FollowedStream {
   finish(whole: string, isTruncated: boolean): void {
     this.#unplaced = undefined;
     this.#toSkip = 0;
-    if (this.#startsAsShown(whole)) this.#emit(whole.slice(this.#shownLength));
-    else if (isTruncated) this.#emit(whole.slice(overlap(this.kept, whole)));
+    const isWhole = !isTruncated || whole.length >= this.#shownLength;
+    if (isWhole && this.#startsAsShown(whole)) this.#emit(whole.slice(this.#shownLength));
+    else if (isTruncated) this.#emit(whole.slice(this.#shownOf(whole)));
+  }
+
+  /** How much of the output's end was shown before. It may reach further back than what is kept. */
+  #shownOf(end: string): number {
+    const at = this.isCut ? end.lastIndexOf(this.kept) : -1;
+    return at === -1 ? overlap(this.kept, end) : at + this.#keptLength;
   }
 
   /** Shows text that is known to be new. */
@@ -191,17 +198,34 @@ function unseen(text: string, shown: Map<string, number>): string {
   return (text.match(LINE) ?? []).filter(isUnseen).join('');
 }
 
-/** Length of the longest start of `text` that stands in `shown`, either whole or up to the end of `shown`. */
+/**
+ * Length of the longest start of `text` that stands in `shown`, either whole or up to the end of `shown`; found by Knuth,
+ * Morris and Pratt's way, since output that repeats itself makes every simpler one quadratic.
+ */
 function overlap(shown: string, text: string): number {
-  const probe = text.slice(0, PROBE_LENGTH);
-  if (probe === '') return 0;
-  for (let at = shown.indexOf(probe); at !== -1; at = shown.indexOf(probe, at + 1)) {
-    const rest = shown.slice(at);
-    if (rest.startsWith(text)) return text.length;
-    if (text.startsWith(rest)) return rest.length;
+  if (text === '') return 0;
+  const borders = bordersOf(text);
+  let known = 0;
+  for (let at = 0; at < shown.length; at++) {
+    known = extended(text, borders, known, shown.charCodeAt(at));
+    if (known === text.length) return known;
   }
-  for (let length = Math.min(probe.length - 1, shown.length); length > 0; length--) {
-    if (shown.endsWith(text.slice(0, length))) return length;
+  return known;
+}
+
+/** For each start of the text, the length of its longest proper end that is a start too. */
+function bordersOf(text: string): Uint32Array {
+  const borders = new Uint32Array(text.length);
+  let border = 0;
+  for (let at = 1; at < text.length; at++) {
+    border = extended(text, borders, border, text.charCodeAt(at));
+    borders[at] = border;
   }
-  return 0;
+  return borders;
+}
+
+function extended(text: string, borders: Uint32Array, known: number, unit: number): number {
+  let length = known;
+  while (length > 0 && text.charCodeAt(length) !== unit) length = borders[length - 1] ?? 0;
+  return text.charCodeAt(length) === unit ? length + 1 : length;
 }

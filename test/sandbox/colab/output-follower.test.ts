@@ -51,6 +51,19 @@ describe('output over any number of attachments', () => {
     expect(shownBy([['begin\n']], { stdout: 'end\n', outputTruncated: true })).toBe('begin\nend\n');
   });
 
+  it('shows nothing again where the result keeps more of output that repeats itself', () => {
+    const line = `${'x'.repeat(100)}\n`;
+    const lines = Array.from({ length: 50 }, () => line);
+    const result = { stdout: line.repeat(50).slice(-1_024), outputTruncated: true };
+    expect(shownBy([lines], result, 1_000)).toBe(line.repeat(50));
+  });
+
+  it('takes no long time over output that hardly differs', () => {
+    const same = 'a'.repeat(1_000_000);
+    const result = { stdout: `${same.slice(1)}b`, outputTruncated: true };
+    expect(shownBy([['b', same]], result, 1_000_000)).toBe(`b${same}b`);
+  });
+
   it('does not repeat a result that is only spelled otherwise', () => {
     expect(shownBy([['10%\r20%\r']], { stdout: '20%' })).toBe('10%\r20%\r');
   });
