@@ -16,6 +16,8 @@ confinement.die_with_parent(int(os.environ["JPY_PARENT_PID"]))
 # Its own domain within the server's: a script can neither trace nor signal the server or another kernel.
 confinement.hide_outside_processes()
 confinement.be_first_to_go()
+# What scripts cut loose stays below this kernel, and ends with it.
+confinement.become_subreaper()
 
 import zmq  # noqa: E402
 from ipykernel.displayhook import ZMQShellDisplayHook  # noqa: E402

@@ -18,8 +18,7 @@ def end_descendants():
     """
     end = time.monotonic() + LIMIT_SECONDS
     while time.monotonic() < end:
-        for pid in _descendants(os.getpid()):
-            _kill(pid)
+        end_all(descendants(os.getpid()))
         if not _reap():
             return
         time.sleep(0.005)
@@ -35,14 +34,16 @@ def _reap():
     return True
 
 
-def _kill(pid):
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass
+def end_all(pids):
+    for pid in pids:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            pass
 
 
-def _descendants(ancestor):
+def descendants(ancestor):
+    """The ids of all processes below this one, and of those in their process groups."""
     own_group = os.getpgid(0)
     found = {ancestor}
     groups = set()

@@ -14,7 +14,7 @@ import sys
 
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, HERE)
-from colab_runtime import confinement  # noqa: E402
+from colab_runtime import confinement, processes  # noqa: E402
 
 is_hidden = confinement.hide_outside_processes()
 # Building its grammar takes a second, for a format check of JSON schemas that is skipped without it.
@@ -28,6 +28,7 @@ from jupyter_server.services.kernels.connection.channels import (  # noqa: E402
     ZMQChannelsWebsocketConnection,
     serialize_msg_to_ws_v1,
 )
+from jupyter_server.services.kernels.kernelmanager import ServerKernelManager  # noqa: E402
 from traitlets.config import Config  # noqa: E402
 
 MOST_UNSENT_BYTES = 4 * 1024 * 1024
@@ -56,6 +57,16 @@ class OneKernelSpec(KernelSpecManager):
     def get_kernel_spec(self, kernel_name):
         argv = [sys.executable, "-I", KERNEL, "-f", "{connection_file}"]
         return KernelSpec(argv=argv, display_name="Python 3", language="python")
+
+
+class WholeKernelManager(ServerKernelManager):
+    """Ends with a kernel what its scripts have started, also what they have cut loose."""
+
+    async def shutdown_kernel(self, now=False, restart=False):
+        kernel = getattr(self.provisioner, "pid", None)
+        started = processes.descendants(kernel) if kernel else ()
+        await super().shutdown_kernel(now=now, restart=restart)
+        processes.end_all(started)
 
 
 class DeathWatch(AsyncIOLoopKernelRestarter):
@@ -158,6 +169,7 @@ def configure(options):
     config.FileContentsManager.delete_to_trash = False
     # Unix sockets throughout: no port, and no Nagle's algorithm, which over TCP holds back small messages.
     config.KernelManager.transport = "ipc"
+    config.AsyncMappingKernelManager.kernel_manager_class = f"{__name__}.{WholeKernelManager.__name__}"
     config.AsyncIOLoopKernelManager.restarter_class = DeathWatch
     config.KernelRestarter.restart_limit = 0
     config.KernelRestarter.time_to_dead = 0.25

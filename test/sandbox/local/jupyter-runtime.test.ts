@@ -10,6 +10,7 @@ import { JupyterApi } from '../../../src/sandbox/local/jupyter-api.js';
 import { startJupyterRuntime } from '../../../src/sandbox/local/jupyter-runtime.js';
 import { connectKernel } from '../../../src/sandbox/local/kernel-connection.js';
 import type { JupyterRuntime, Kernel } from '../../../src/sandbox/local/runtime.js';
+import { processesNaming, stubbornScript, uniqueSeconds, until } from '../../support/processes.js';
 import { testPython } from '../../support/python.js';
 
 let runtime: JupyterRuntime;
@@ -126,6 +127,21 @@ test('a websocket that breaks loses the session, and nobody waits for ever', asy
     code: 'SESSION_LOST',
     message: expect.stringContaining('the connection to it broke') as string,
   });
+});
+
+test('deleting a session ends all that its scripts started, and nothing else', async () => {
+  const [mine, other] = [uniqueSeconds(), uniqueSeconds()];
+  for (const [id, seconds] of [
+    ['ends', mine],
+    ['stays', other],
+  ] as const) {
+    await evaluate(await runtime.openSession(id), stubbornScript(seconds));
+  }
+  const running = processesNaming(`sleep ${other}`);
+  await runtime.deleteSession('ends');
+  await until(() => processesNaming(mine).length === 0);
+  expect(processesNaming(`sleep ${other}`)).toEqual(running);
+  await runtime.deleteSession('stays');
 });
 
 test('its folder may have any name', async () => {
