@@ -33,6 +33,10 @@ export type ConfigErrorCode =
   | 'MISSING_KEY'
   | 'UNREADABLE_FILE'
   | 'BAD_RECORDED_RUN'
+  | 'BAD_DATASET'
+  | 'BAD_JOURNAL'
+  | 'BATCH_DIFFERS'
+  | 'BATCH_IN_USE'
   | 'PYTHON_NOT_FOUND'
   | 'ISOLATION_UNAVAILABLE'
   | 'PORT_IN_USE';

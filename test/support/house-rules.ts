@@ -39,10 +39,13 @@ export const rooms: readonly Room[] = [
   { place: 'agent/', imports: [...base, 'parts/', ...sandboxPort], importsTypesOf: ['config.ts'] },
   { place: 'agent/gemini-model.ts', imports: [...base, 'agent/', 'parts/'] },
   { place: 'agent/replay-model.ts', imports: [...base, 'agent/', 'parts/'] },
-  { place: 'batch/', imports: [...base, 'agent/', 'parts/', ...sandboxPort] },
+  {
+    place: 'batch/',
+    imports: [...base, 'agent/', 'parts/', ...sandboxPort, 'sandbox/process-identity.ts'],
+  },
   {
     place: 'solver.ts',
-    imports: [...base, 'config.ts', 'agent/', 'parts/', 'sandbox/', ...implementations],
+    imports: [...base, 'config.ts', 'agent/', 'batch/', 'parts/', 'sandbox/', ...implementations],
   },
   {
     place: 'index.ts',
@@ -63,6 +66,7 @@ export const vendorPlaces: Readonly<Record<string, readonly string[]>> = {
   '@google/genai': ['agent/gemini-model.ts', 'parts/genai.ts'],
   '@modelcontextprotocol/sdk': ['sandbox/colab/', 'sandbox/local/'],
   commander: ['cli/'],
+  'csv-parse': ['batch/data-records.ts'],
   'google-auth-library': ['sandbox/colab/'],
   'p-queue': ['sandbox/session-pool.ts', 'batch/'],
   pino: ['logger.ts'],
