@@ -87,6 +87,11 @@ export type SandboxErrorCode =
 /** The place where code runs failed; code that raised or ran too long is a value, not one of these. */
 export class SandboxError extends ColabSolverError<SandboxErrorCode> {}
 
+export type BatchErrorCode = 'JOURNAL_FAILED';
+
+/** A batch cannot go on for a reason of its own; what is finished is safe, and the same command goes on from there. */
+export class BatchError extends ColabSolverError<BatchErrorCode> {}
+
 /** A broken invariant of ours. */
 export class InternalError extends ColabSolverError<'INTERNAL'> {
   constructor(message: string, options: ErrorDetails = {}) {

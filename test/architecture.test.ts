@@ -169,8 +169,13 @@ describe('documentation', () => {
     },
   );
 
-  it('knows of the three kinds of codes', () => {
-    expect(unions.map(([, name]) => name)).toEqual(['ConfigError', 'ModelError', 'SandboxError']);
+  it('knows of the four kinds of codes', () => {
+    expect(unions.map(([, name]) => name)).toEqual([
+      'ConfigError',
+      'ModelError',
+      'SandboxError',
+      'BatchError',
+    ]);
   });
 });
 

@@ -14,6 +14,12 @@ export interface FileLine {
   text: string;
 }
 
+export interface ReadLinesOptions {
+  signal?: AbortSignal;
+  /** Whether bytes that are no UTF-8 become replacement characters rather than an error. Default false. */
+  isLenient?: boolean;
+}
+
 /**
  * The lines of a UTF-8 file, one at a time: memory holds one line, however long the file is. Only a line feed ends a
  * line, since other separators may stand inside JSON strings. Blank lines are left out, but counted.
@@ -21,7 +27,7 @@ export interface FileLine {
  */
 export async function* readLines(
   path: string,
-  options: { signal?: AbortSignal } = {},
+  options: ReadLinesOptions = {},
 ): AsyncGenerator<FileLine, void, undefined> {
   let pieces: Buffer[] = [];
   let number = 1;
@@ -32,7 +38,9 @@ export async function* readLines(
       number,
       start,
       sizeBytes: bytes.length,
-      text: decode(bytes, `${path}, line ${number}`),
+      text: options.isLenient
+        ? new TextDecoder().decode(bytes)
+        : decode(bytes, `${path}, line ${number}`),
     };
     pieces = [];
     number += 1;
