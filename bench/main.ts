@@ -1,5 +1,6 @@
 /** `npm run bench [name …]`: measures, prints and stores; fails where a ratio misses its goal. */
 import { parseArgs } from 'node:util';
+import { measureDisplays } from './displays.js';
 import { measureExecute } from './execute.js';
 import { tryFaults } from './faults.js';
 import { measureLease } from './lease.js';
@@ -16,6 +17,7 @@ interface Bench {
 
 const benches: Record<string, Bench> = {
   execute: { measure: measureExecute, rounds: 200, warmUpRounds: 20 },
+  displays: { measure: measureDisplays, rounds: 500, warmUpRounds: 50 },
   lease: { measure: measureLease, rounds: 15, warmUpRounds: 2 },
 };
 

@@ -12,17 +12,31 @@ from IPython import get_ipython
 from IPython.core.error import InputRejected
 
 
+class State(str):
+    """Text that a kernel gives back as it is."""
+
+    __repr__ = str.__str__
+
+
 class SessionGuard:
     def __init__(self, token):
         self.token = token
+        self.execution = None
+        # What the session watch said of the latest script, as JSON.
+        self.report = ""
         self._begun = set()
         self._is_repeated = False
         call = f"__import__('IPython').get_ipython().colab_session_guard.require('{token}', "
         self._heading = re.compile(rf"^{re.escape(call)}'([0-9a-f-]+)'\)\n", re.MULTILINE)
 
+    @property
+    def state(self):
+        return State(f"{self.token} {self.report}")
+
     def before_cell(self, info):
         heading = self._heading.search(info.raw_cell or "")
         self._is_repeated = heading is not None and heading[1] in self._begun
+        self.execution = None if heading is None or self._is_repeated else heading[1]
         if heading is not None:
             self._begun.add(heading[1])
 

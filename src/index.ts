@@ -31,11 +31,11 @@ export type {
   Part,
 } from './parts/part.js';
 export type { Usage } from './parts/usage.js';
-export type { ExecutionResult, OutputChunk, PythonError, RichOutput } from './sandbox/execution.js';
 export type {
-  ExecuteOptions,
-  FileContent,
-  Sandbox,
+  ExecutionResult,
+  OutputChunk,
+  PythonError,
+  RichOutput,
   SandboxFile,
-  Session,
-} from './sandbox/sandbox.js';
+} from './sandbox/execution.js';
+export type { ExecuteOptions, FileContent, Sandbox, Session } from './sandbox/sandbox.js';

@@ -1,5 +1,6 @@
 import { SandboxError } from '../errors.js';
-import type { SandboxFile, Session } from '../sandbox/sandbox.js';
+import type { SandboxFile } from '../sandbox/execution.js';
+import type { Session } from '../sandbox/sandbox.js';
 import type { ResultFile } from './events.js';
 
 /** Files up to this many bytes in all are fetched with the result; of the others only name and size are known. */

@@ -4,16 +4,30 @@ export interface OutputChunk {
   text: string;
 }
 
-/** A non-text output (chart, table) that the server kept as a file on the runtime. */
+/** Something a script displayed, as a notebook would show it: a chart, an image, a table, a formula. */
 export interface RichOutput {
   /** Position among the execution's rich outputs, from 0. */
   index: number;
   mimeTypes: string[];
-  /** Absolute path on the runtime of a Jupyter MIME bundle; absent where the output was dropped. */
+  /** Content by MIME type, a Jupyter MIME bundle: images but SVG in base64; absent where it was not kept or cannot be had. */
+  data?: Record<string, unknown>;
+  metadata?: Record<string, unknown>;
+  /** True for the value of the script's last expression, whose plain text is `value` of the result. */
+  isValue?: boolean;
+  /** Absolute path of the bundle on the runtime, where the server keeps it there. */
   filePath?: string;
   sizeBytes?: number;
-  /** Why the output was dropped. */
+  /** Why there is no `data`, as a sentence. */
   error?: string;
+}
+
+/** A file in a session's working directory. */
+export interface SandboxFile {
+  /** Relative to the working directory, with `/` between folders. */
+  path: string;
+  sizeBytes: number;
+  /** RFC 3339. */
+  modifiedAt: string;
 }
 
 export interface PythonError {
@@ -31,7 +45,10 @@ interface ExecutionBase {
   outputTruncated: boolean;
   /** Jupyter's `In[n]`; informational. */
   executionCount?: number;
+  /** What was displayed, in order, in memory: at most 200 bundles and 64 MiB. */
   richOutputs: RichOutput[];
+  /** Files in the working directory that are new or changed since the script began; absent where the sandbox does not tell. */
+  changedFiles?: SandboxFile[];
   durationMs: number;
 }
 

@@ -1,7 +1,7 @@
 import { linkSignal, onAbort } from '../abort.js';
 import { SandboxError } from '../errors.js';
-import type { ExecutionResult } from './execution.js';
-import type { ExecuteOptions, FileContent, SandboxFile, Session } from './sandbox.js';
+import type { ExecutionResult, SandboxFile } from './execution.js';
+import type { ExecuteOptions, FileContent, Session } from './sandbox.js';
 import { closedError } from './sandbox-errors.js';
 
 interface FileOptions {

@@ -1,4 +1,4 @@
-import type { ExecutionResult, OutputChunk } from './execution.js';
+import type { ExecutionResult, OutputChunk, SandboxFile } from './execution.js';
 
 export interface ExecuteOptions {
   /** Cancels the script: the kernel is interrupted, then the signal's reason is rethrown. */
@@ -7,15 +7,6 @@ export interface ExecuteOptions {
   timeoutMs: number;
   /** Called for each piece of output as it appears. */
   onOutput?: (chunk: OutputChunk) => void;
-}
-
-/** A file in a session's working directory. */
-export interface SandboxFile {
-  /** Relative to the working directory, with `/` between folders. */
-  path: string;
-  sizeBytes: number;
-  /** RFC 3339. */
-  modifiedAt: string;
 }
 
 /** What a file is to hold: bytes, or what a file on this machine holds, which is never in memory as a whole. */

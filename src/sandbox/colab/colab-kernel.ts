@@ -5,18 +5,21 @@ import type { ExecutionResult } from '../execution.js';
 import type { ExecuteOptions } from '../sandbox.js';
 import { executionUnknown, sessionLost } from '../sandbox-errors.js';
 import type { McpConnection } from './mcp-connection.js';
-import { OutputFollower } from './output-follower.js';
 import { ResumableExecution } from './resumable-execution.js';
 import {
   carriesToken,
   guardCode,
   headed,
   PROBE_CODE,
+  reportIn,
   wasNotRun,
   wasRefusedAsRepeated,
 } from './session-guard.js';
+import { readReport, watchCode } from './session-watch.js';
+import type { WatchReport } from './session-watch.js';
 import type { ExecuteCodeResult } from './tool-results.js';
 import { toExecutionResult } from './tool-results.js';
+import { WatchedOutput } from './watched-output.js';
 
 export interface KernelOptions {
   connection: McpConnection;
@@ -29,6 +32,12 @@ export interface KernelOptions {
   deleteSession: () => Promise<void>;
 }
 
+/** A script's result, and what the session's watch said of it. */
+export interface Executed {
+  result: ExecutionResult;
+  report: WatchReport | undefined;
+}
+
 /** For the tiny scripts of our own. */
 const OWN_SCRIPT_MS = 60_000;
 
@@ -37,8 +46,10 @@ const REPLACED = 'its kernel died, and the empty one put in its place did not ru
 /** A session's kernel, as far as the server lets us know it. Calls must not overlap. */
 export class ColabKernel {
   readonly #options: KernelOptions;
-  readonly #token = crypto.randomUUID();
+  /** Names the kernel to its guard and its watch. */
+  readonly token = crypto.randomUUID();
   #lastCount = 0;
+  #lastReport = '';
   #lost: SandboxError | undefined;
 
   constructor(options: KernelOptions) {
@@ -53,20 +64,21 @@ export class ColabKernel {
   /** Marks the kernel, so that one silently put in its place is noticed and no request runs twice. */
   async mark(signal: AbortSignal | undefined): Promise<void> {
     using limit = linkSignal(signal, OWN_SCRIPT_MS);
-    const result = await this.#run(guardCode(this.#token), limit.signal);
+    const code = `${guardCode(this.token)}\n${watchCode(this.token)}`;
+    const result = await this.#run(code, limit.signal);
     this.#lastCount = result.executionCount;
     if (!result.executionError) return;
     const { name, value } = result.executionError;
     throw this.#lose(`its kernel could not be prepared (${name}: ${value}).`);
   }
 
-  async execute(code: string, options: ExecuteOptions): Promise<ExecutionResult> {
+  async execute(code: string, options: ExecuteOptions): Promise<Executed> {
     options.signal?.throwIfAborted();
     const startedAt = performance.now();
-    const output = new OutputFollower(options.onOutput);
+    const output = new WatchedOutput(this.token, options.onOutput);
     using limit = linkSignal(options.signal, options.timeoutMs);
     const executionId = crypto.randomUUID();
-    const script = headed(this.#token, executionId, code);
+    const script = headed(this.token, executionId, code);
     const execution = this.#execution({ executionId, code: script }, limit.signal, output);
     let result: ExecuteCodeResult | undefined;
     try {
@@ -76,18 +88,21 @@ export class ColabKernel {
       await this.#interrupt(execution, options.signal);
     }
     const durationMs = performance.now() - startedAt;
-    if (result !== undefined) output.finish(result);
+    const clean = result === undefined ? undefined : output.finish(result);
     output.throwIfListenerFailed();
-    if (result !== undefined) return toExecutionResult(result, durationMs);
+    if (clean !== undefined) {
+      return { result: toExecutionResult(clean, durationMs), report: output.report };
+    }
     const limitMs = options.timeoutMs;
     const partial = { ...output.partial(), richOutputs: [] };
-    return { status: 'deadline-exceeded', limitMs, ...partial, durationMs };
+    const report = output.report ?? this.#reportOf(executionId);
+    return { result: { status: 'deadline-exceeded', limitMs, ...partial, durationMs }, report };
   }
 
   #execution(
     request: { executionId: string; code: string },
     signal: AbortSignal,
-    output?: OutputFollower,
+    output?: WatchedOutput,
   ): ResumableExecution {
     const { connection, session, policy } = this.#options;
     return new ResumableExecution({
@@ -121,11 +136,17 @@ export class ColabKernel {
     return this.#execution({ executionId: crypto.randomUUID(), code }, signal).result();
   }
 
+  /** What the watch said of a script whose answer was not waited for. */
+  #reportOf(executionId: string): WatchReport | undefined {
+    const report = readReport(this.#lastReport);
+    return report?.execution === executionId ? report : undefined;
+  }
+
   async #isSameKernel(): Promise<boolean> {
     using limit = linkSignal(undefined, OWN_SCRIPT_MS);
     const result = await this.#run(PROBE_CODE, limit.signal);
     this.#lastCount = result.executionCount;
-    return carriesToken(result, this.#token);
+    return carriesToken(result, this.token);
   }
 
   /**
@@ -159,7 +180,10 @@ export class ColabKernel {
       for (;;) {
         const result = await this.#run(PROBE_CODE, limit.signal);
         this.#lastCount = result.executionCount;
-        if (carriesToken(result, this.#token)) return true;
+        if (carriesToken(result, this.token)) {
+          this.#lastReport = reportIn(result);
+          return true;
+        }
         // The interrupt may come late and hit the probe, or take it from the queue.
         if (!/interrupt|abort/i.test(result.executionError?.name ?? '')) return false;
       }

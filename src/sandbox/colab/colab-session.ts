@@ -2,13 +2,14 @@ import { abortable } from '../../abort.js';
 import { SandboxError } from '../../errors.js';
 import type { RetryPolicy } from '../../retry.js';
 import { retry } from '../../retry.js';
-import type { ExecutionResult } from '../execution.js';
-import type { ExecuteOptions, FileContent, SandboxFile, Session } from '../sandbox.js';
+import type { ExecutionResult, SandboxFile } from '../execution.js';
+import type { ExecuteOptions, FileContent, Session } from '../sandbox.js';
 import type { Ledger, Noted, SessionEntry } from '../ledger.js';
 import { closedError, runtimeLost } from '../sandbox-errors.js';
 import { callSafely } from './call-safely.js';
 import { ColabKernel } from './colab-kernel.js';
 import { deleteSession } from './delete-calls.js';
+import { withDisplays } from './displays.js';
 import type { FileDigest } from './file-check.js';
 import { fileCheckCode, seenFile } from './file-check.js';
 import type { McpConnection } from './mcp-connection.js';
@@ -81,7 +82,10 @@ export class ColabSession implements Session {
   execute(code: string, options: ExecuteOptions): Promise<ExecutionResult> {
     return this.#inTurn(options.signal, async () => {
       try {
-        return await this.#kernel.execute(code, options);
+        const { result, report } = await this.#kernel.execute(code, options);
+        const { token } = this.#kernel;
+        const { files } = this.#place;
+        return await withDisplays(result, { files, token, report, signal: options.signal });
       } catch (error) {
         throw await this.#explained(error);
       }

@@ -1,6 +1,7 @@
 import { SandboxError } from '../../errors.js';
 import type { RetryPolicy } from '../../retry.js';
-import type { FileContent, SandboxFile } from '../sandbox.js';
+import type { SandboxFile } from '../execution.js';
+import type { FileContent } from '../sandbox.js';
 import { Download } from './download.js';
 import type { Entry, FileCallOptions } from './file-channel.js';
 import { FileChannel } from './file-channel.js';

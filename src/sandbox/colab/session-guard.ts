@@ -27,11 +27,19 @@ export function wasNotRun({ executionError }: ExecuteCodeResult): boolean {
   );
 }
 
-/** Its value is the kernel's token; fails in a kernel without one. Also a barrier: it runs when what ran before has ended. */
-export const PROBE_CODE = "__import__('IPython').get_ipython().colab_session_guard.token";
+/**
+ * Its value is the kernel's token and what the session watch said of the latest script; fails in a kernel without one.
+ * Also a barrier: it runs when what ran before has ended.
+ */
+export const PROBE_CODE = "__import__('IPython').get_ipython().colab_session_guard.state";
 
 export function carriesToken(result: ExecuteCodeResult, token: string): boolean {
   return result.result.includes(token);
+}
+
+/** The watch's report in the value of {@link PROBE_CODE}, JSON or empty. */
+export function reportIn({ result }: ExecuteCodeResult): string {
+  return result.slice(result.indexOf(' ') + 1);
 }
 
 /** True where the kernel refused to run an execution for the second time. */
