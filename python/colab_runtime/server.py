@@ -28,11 +28,7 @@ from jupyter_server.services.kernels.connection.channels import (  # noqa: E402
     ZMQChannelsWebsocketConnection,
     serialize_msg_to_ws_v1,
 )
-from jupyter_server.services.kernels.kernelmanager import (  # noqa: E402
-    AsyncMappingKernelManager,
-    ServerKernelManager,
-)
-from jupyter_server._tz import utcnow  # noqa: E402
+from jupyter_server.services.kernels.kernelmanager import ServerKernelManager  # noqa: E402
 from traitlets.config import Config  # noqa: E402
 
 MOST_UNSENT_BYTES = 4 * 1024 * 1024
@@ -71,15 +67,6 @@ class WholeKernelManager(ServerKernelManager):
         started = processes.descendants(kernel) if kernel else ()
         await super().shutdown_kernel(now=now, restart=restart)
         processes.end_all(started)
-
-
-class KernelManager(AsyncMappingKernelManager):
-    """Jupyter listens to each kernel a second time to know its state; we read it off what goes to the client."""
-
-    def start_watching_activity(self, kernel_id):
-        kernel = self._kernels[kernel_id]
-        kernel.reason = ""
-        kernel.last_activity = utcnow()
 
 
 class DeathWatch(AsyncIOLoopKernelRestarter):
@@ -126,11 +113,14 @@ class PacedConnection(ZMQChannelsWebsocketConnection):
 
     def handle_outgoing_message(self, stream, outgoing_msg):
         super().handle_outgoing_message(stream, outgoing_msg)
-        # The first frame is iopub's topic, and a state comes without buffers, so its content is the last.
+        # The first frame is iopub's topic; a state comes without buffers, so its content is the last.
         if outgoing_msg[0].endswith(b".status"):
-            kernel = self.kernel_manager
-            kernel.execution_state = self.session.unpack(outgoing_msg[-1])["execution_state"]
-            kernel.last_activity = utcnow()
+            self._note(self.session.unpack(outgoing_msg[-1])["execution_state"])
+
+    def _note(self, state):
+        """Once its state goes through here, Jupyter need not listen to the kernel a second time to know it."""
+        self.kernel_manager.execution_state = state
+        self.multi_kernel_manager.stop_watching_activity(self.kernel_id)
 
     def _after_sending(self, size, error):
         self._unsent_bytes -= size
@@ -189,7 +179,6 @@ def configure(options):
     config.ContentsManager.allow_hidden = True
     config.FileContentsManager.delete_to_trash = False
     # Unix sockets throughout: no port, and no Nagle's algorithm, which over TCP holds back small messages.
-    config.ServerApp.kernel_manager_class = KernelManager
     config.KernelManager.transport = "ipc"
     config.AsyncMappingKernelManager.kernel_manager_class = f"{__name__}.{WholeKernelManager.__name__}"
     config.AsyncIOLoopKernelManager.restarter_class = DeathWatch
