@@ -48,7 +48,7 @@ export function loopbackFetch(url: URL, options: LoopbackRequest): Promise<HttpA
     const failed = (what: string, cause: unknown): unknown =>
       signal?.aborted === true ? signal.reason : new TypeError(what, { cause });
     request.on('error', (error) => {
-      reject(failed('fetch failed', error) as Error);
+      reject(failed('fetch failed', error));
     });
     request.once('response', (incoming) => {
       resolve(new LoopbackAnswer(url, incoming, (error) => failed('terminated', error)));

@@ -11,7 +11,7 @@ interface Room {
 
 const base = [
   ...['errors.ts', 'abort.ts', 'retry.ts', 'logger.ts'],
-  ...['safe-url.ts', 'patient-fetch.ts', 'state-folder.ts'],
+  ...['safe-url.ts', 'patient-fetch.ts', 'loopback-fetch.ts', 'state-folder.ts'],
 ];
 const sandboxPort = ['sandbox/sandbox.ts', 'sandbox/execution.ts', 'sandbox/session-pool.ts'];
 /** Only solver.ts and cli/ list these; everything else knows the ports. */
@@ -30,6 +30,7 @@ export const rooms: readonly Room[] = [
   { place: 'logger.ts', imports: ['errors.ts', 'abort.ts'] },
   { place: 'safe-url.ts', imports: ['errors.ts'] },
   { place: 'patient-fetch.ts', imports: ['errors.ts', 'safe-url.ts'] },
+  { place: 'loopback-fetch.ts', imports: ['abort.ts'] },
   { place: 'state-folder.ts', imports: [] },
   { place: 'config.ts', imports: base },
   { place: 'parts/', imports: ['errors.ts'], importsTypesOf: ['sandbox/execution.ts'] },
