@@ -1,6 +1,10 @@
 export { createSolver, solve } from './solver.js';
 export type { Solver, SolverOptions } from './solver.js';
 export type { SolveOptions } from './agent/solve.js';
+export type { Chat, ChatOptions, SendOptions } from './agent/chat/chat.js';
+export type { ChatTurn } from './agent/chat/conversation-state.js';
+export type { Variable, VariableList } from './agent/chat/variables.js';
+export type { AttachedFile } from './agent/attached-file.js';
 export { defineFunction } from './agent/caller-function.js';
 export type { CallerFunction } from './agent/caller-function.js';
 export type { ResultFile, RunEvent, RunStatus, SolveResult } from './agent/events.js';

@@ -1,3 +1,7 @@
+import type { Chat, ChatOptions } from './agent/chat/chat.js';
+import { conversationsFolder } from './agent/chat/conversation-file.js';
+import { Conversation } from './agent/chat/conversation.js';
+import type { ChatWorkshop } from './agent/chat/conversation.js';
 import { functionTable } from './agent/caller-function.js';
 import type { CallerFunction } from './agent/caller-function.js';
 import type { RunEvent, SolveResult } from './agent/events.js';
@@ -5,14 +9,15 @@ import { createGeminiModel } from './agent/gemini-model.js';
 import type { Model } from './agent/model.js';
 import { createReplayModel } from './agent/replay-model.js';
 import { solveStream } from './agent/solve.js';
-import type { SolveOptions, Workshop } from './agent/solve.js';
+import type { SolveOptions } from './agent/solve.js';
+import type { Workshop } from './agent/workshop.js';
 import {
   narrowRunConfig,
   resolveModelConfig,
   resolveRunConfig,
   resolveSandboxConfig,
 } from './config.js';
-import type { ConfigOptions, ModelConfig, SandboxConfig } from './config.js';
+import type { ConfigOptions, ModelConfig, RunConfig, RunLimits, SandboxConfig } from './config.js';
 import { ConfigError } from './errors.js';
 import { createLogger, createScrubber } from './logger.js';
 import type { Logger, LogLevel } from './logger.js';
@@ -24,6 +29,7 @@ import { openLocalSandbox } from './sandbox/local/local-sandbox.js';
 import type { Sandbox } from './sandbox/sandbox.js';
 import { LazyPool } from './sandbox/lazy-pool.js';
 import type { LazyPoolOptions } from './sandbox/lazy-pool.js';
+import { stateFolder } from './state-folder.js';
 
 export interface SolverOptions extends Omit<ConfigOptions, 'model' | 'sandbox'> {
   /** A Gemini model id (default `gemini-flash-latest`), `replay:<recorded.jsonl>`, or a model of your own. */
@@ -50,6 +56,11 @@ export interface Solver extends AsyncDisposable {
     prompt: string | readonly Part[],
     options?: SolveOptions,
   ): AsyncGenerator<RunEvent, SolveResult, undefined>;
+  /**
+   * A conversation over one session, which it keeps to itself until it is closed.
+   * @throws {ConfigError} where the conversation to resume is not there, or open in another process.
+   */
+  chat(options?: ChatOptions): Chat;
   /** Ends what is open. Runs that still go on fail with `CLOSED`, and so do later ones. */
   close(): Promise<void>;
 }
@@ -70,7 +81,13 @@ export async function createSolver(options: SolverOptions = {}): Promise<Solver>
         });
   const chosenModel =
     typeof model === 'object' ? model : await openModel(resolveModelConfig({ ...rest, model }));
-  return solverIn(place, { model: chosenModel, functions: table, limits, logger }, poolSize);
+  const tools = { model: chosenModel, functions: table, limits, logger };
+  const { env = process.env } = rest;
+  return solverIn(place, tools, {
+    maxSessions: poolSize,
+    folder: conversationsFolder(stateFolder(env)),
+    openModel: async (id) => openModel(resolveModelConfig({ ...rest, model: id })),
+  });
 }
 
 function checkMaxSessions(count: number): number {
@@ -104,8 +121,8 @@ export interface OpenHooks {
 /** Opens the sandbox that the configuration names; closing it ends what was started for it. */
 export async function openSandbox(config: SandboxConfig, hooks: OpenHooks = {}): Promise<Sandbox> {
   if (config.kind === 'local') return openLocalSandbox({ ...config, ...hooks });
-  const { kind: _, accessToken, stateFolder, ...rest } = config;
-  const ledger = openLedger(stateFolder, hooks.onNotice);
+  const { kind: _, accessToken, stateFolder: folder, ...rest } = config;
+  const ledger = openLedger(folder, hooks.onNotice);
   return connectColab({ ...rest, ...hooks, ledger, signIn: signIn(accessToken) });
 }
 
@@ -155,7 +172,7 @@ function configuredPlace(config: SandboxConfig, hooks: OpenHooks): Place {
 function solverIn(
   { facts, opensEarly, open, ownsSandbox }: Place,
   tools: Pick<Workshop, 'model' | 'functions' | 'limits' | 'logger'>,
-  maxSessions: number,
+  { maxSessions, ...ofChats }: Pick<ChatWorkshop, 'folder' | 'openModel'> & { maxSessions: number },
 ): Solver {
   const pool = new LazyPool({ open, ownsSandbox, size: maxSessions });
   const workshop = {
@@ -165,8 +182,9 @@ function solverIn(
     closed: pool.closed,
     lease: (signal: AbortSignal) => pool.lease(signal),
   };
+  const limitsFor = (own: RunLimits): RunConfig => narrowRunConfig(tools.limits, own);
   const stream: Solver['stream'] = (prompt, options = {}) =>
-    solveStream({ ...workshop, limits: narrowRunConfig(tools.limits, options) }, prompt, options);
+    solveStream({ ...workshop, limits: limitsFor(options) }, prompt, options);
   return {
     async solve(prompt, options) {
       const events = stream(prompt, options);
@@ -176,6 +194,7 @@ function solverIn(
       }
     },
     stream,
+    chat: (options) => new Conversation({ ...workshop, ...ofChats, limitsFor }, options),
     close: () => pool.close(),
     [Symbol.asyncDispose]: () => pool.close(),
   };
