@@ -5,6 +5,7 @@ export type { Chat, ChatOptions, SendOptions } from './agent/chat/chat.js';
 export type { ChatTurn } from './agent/chat/conversation-state.js';
 export type { Variable, VariableList } from './agent/chat/variables.js';
 export type { AttachedFile } from './agent/attached-file.js';
+export type { RecordedRun } from './agent/recorded-run.js';
 export { defineFunction } from './agent/caller-function.js';
 export type { CallerFunction } from './agent/caller-function.js';
 export type { ResultFile, RunEvent, RunStatus, SolveResult } from './agent/events.js';
@@ -25,6 +26,7 @@ export {
 export type { ConfigErrorCode, ModelErrorCode, SandboxErrorCode } from './errors.js';
 export type { LogLevel } from './logger.js';
 export type { Content } from './parts/content.js';
+export type { Notebook } from './parts/notebook-cell.js';
 export type {
   CodeExecutionResult,
   ExecutableCode,

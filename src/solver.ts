@@ -146,7 +146,11 @@ const PYTHON_FACT =
 const NO_NETWORK_FACT = 'There is no network: nothing can be downloaded or installed.';
 const NETWORK_FACT = 'The network can be used, also to install packages with pip.';
 
-type Place = Pick<Workshop, 'facts' | 'opensEarly'> & Omit<LazyPoolOptions, 'size'>;
+type Place = Pick<Workshop, 'facts' | 'opensEarly'> &
+  Omit<LazyPoolOptions, 'size'> & {
+    /** What transcripts say in place of the sandbox's own description. */
+    runtime?: string;
+  };
 
 /** A sandbox of the caller's is used as it is and left open. */
 function givenPlace(sandbox: Sandbox): Place {
@@ -166,11 +170,12 @@ function configuredPlace(config: SandboxConfig, hooks: OpenHooks): Place {
     opensEarly: config.kind === 'local',
     open: (signal) => openSandbox(config, { ...hooks, signal }),
     ownsSandbox: true,
+    ...(config.kind === 'local' && { runtime: 'local sandbox' }),
   };
 }
 
 function solverIn(
-  { facts, opensEarly, open, ownsSandbox }: Place,
+  { facts, opensEarly, open, ownsSandbox, runtime }: Place,
   tools: Pick<Workshop, 'model' | 'functions' | 'limits' | 'logger'>,
   { maxSessions, ...ofChats }: Pick<ChatWorkshop, 'folder' | 'openModel'> & { maxSessions: number },
 ): Solver {
@@ -179,6 +184,7 @@ function solverIn(
     ...tools,
     facts,
     opensEarly,
+    runtime: () => runtime ?? pool.description,
     closed: pool.closed,
     lease: (signal: AbortSignal) => pool.lease(signal),
   };

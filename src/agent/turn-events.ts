@@ -4,6 +4,7 @@ import type { Part } from '../parts/part.js';
 import type { AttachedFile } from './attached-file.js';
 import type { ResultFile, RunEvent, SolveResult } from './events.js';
 import { run } from './loop.js';
+import { solveResult } from './recorded-result.js';
 import type { RunSession } from './run-session.js';
 import type { TurnRecord } from './run-state.js';
 import type { Workshop } from './workshop.js';
@@ -23,7 +24,8 @@ export async function* turnEvents(
   workshop: Workshop,
   { session, files: attached, signal, ...options }: TurnOptions,
 ): AsyncGenerator<RunEvent, SolveResult, undefined> {
-  const startedAt = performance.now();
+  const startedAt = new Date();
+  const started = performance.now();
   const { model, functions, facts, limits } = workshop;
   const outcome = yield* run({
     ...options,
@@ -38,11 +40,11 @@ export async function* turnEvents(
     signal,
   });
   const files = outcome.executions === 0 ? [] : yield* filesMade(session, signal);
-  const result: SolveResult = {
-    ...outcome,
-    files,
-    durationMs: Math.round(performance.now() - startedAt),
-  };
+  const durationMs = Math.round(performance.now() - started);
+  const result = solveResult(
+    { ...outcome, files, durationMs },
+    { model: model.id, runtime: workshop.runtime(), startedAt, files: attached },
+  );
   yield { type: 'run-end', ...result };
   return result;
 }

@@ -43,7 +43,9 @@ function callAsText(part: Part): Part {
     return part.functionCall?.name === EXECUTE_CODE ? { text: fence('python', '') } : part;
   const { output, error } = part.functionResponse.response;
   const outcome = typeof error === 'string' ? error : 'OUTCOME_OK';
-  return { text: prompt('fenced-result', { outcome, output: typeof output === 'string' ? output : '' }) };
+  return {
+    text: prompt('fenced-result', { outcome, output: typeof output === 'string' ? output : '' }),
+  };
 }
 
 function fence(language: string, text: string): string {

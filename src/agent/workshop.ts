@@ -10,6 +10,8 @@ export interface Workshop {
   model: Model;
   functions: FunctionTable;
   facts: Omit<SandboxFacts, 'files'>;
+  /** What transcripts say of the place where scripts run, once it is known. */
+  runtime(): string | undefined;
   limits: RunConfig;
   logger: Logger;
   lease(signal: AbortSignal): Promise<SessionLease>;
