@@ -1,8 +1,6 @@
 import type { Content } from '../parts/content.js';
 import type { CodeExecutionResult, FunctionCall, FunctionResponse } from '../parts/part.js';
-import type { Notebook } from '../parts/notebook-cell.js';
 import type { Usage } from '../parts/usage.js';
-import type { RecordedRun } from './recorded-run.js';
 
 /** How a run ended. */
 export type RunStatus = 'answered' | 'step-limit' | 'deadline' | 'blocked' | 'no-answer';
@@ -32,10 +30,6 @@ export interface SolveResult {
   durationMs: number;
   /** Why there is no answer, for people; absent when answered. */
   reason?: string;
-  /** The run as it is stored: JSON that `replay` and `replay:` models read back, with model, runtime and versions. */
-  toRecordedRun(): RecordedRun;
-  /** The run as a Jupyter notebook (nbformat 4.5) that runs again: the object that an `.ipynb` file holds as JSON. */
-  toNotebook(): Notebook;
 }
 
 /** What happens in a run, in order; `run-end` is last and always comes unless the run throws. */
@@ -47,9 +41,9 @@ export type RunEvent =
   | { type: 'text'; text: string; thought: boolean }
   /**
    * The model is asked again, for the `attempt`th time after `delayMs`; what it streamed since `step-start` or the last
-   * `retry` counts no more.
+   * `retry` counts no more. `code` is there where the service failed: `RATE_LIMITED`, say.
    */
-  | { type: 'retry'; reason: string; attempt: number; delayMs: number }
+  | { type: 'retry'; reason: string; attempt: number; delayMs: number; code?: string }
   | { type: 'code'; id: string; code: string }
   | { type: 'output'; id: string; stream: 'stdout' | 'stderr'; text: string }
   | { type: 'code-result'; id: string; result: CodeExecutionResult; durationMs: number }

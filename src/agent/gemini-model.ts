@@ -78,7 +78,13 @@ export function createGeminiModel(options: GeminiModelOptions): Model {
         signal?.throwIfAborted();
         const delayMs = saysRetryable(error) ? delayAfter(error, attempt, policy) : undefined;
         if (delayMs === undefined) throw error;
-        yield { type: 'retry', reason: messageOf(error), attempt: attempt + 1, delayMs };
+        yield {
+          type: 'retry',
+          reason: messageOf(error),
+          attempt: attempt + 1,
+          delayMs,
+          ...(error instanceof ColabSolverError && { code: error.code }),
+        };
         await pause(delayMs, policy, signal);
       }
     }
@@ -130,7 +136,7 @@ export function createGeminiModel(options: GeminiModelOptions): Model {
       model: peer.model,
       contents,
       config: {
-        systemInstruction,
+        ...(systemInstruction !== '' && { systemInstruction }),
         ...(functions.length > 0 && {
           tools: [{ functionDeclarations: [...functions] }],
           toolConfig: { functionCallingConfig: { mode: CALLING_MODES[functionCalling] } },

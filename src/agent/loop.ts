@@ -1,7 +1,6 @@
 import { DeadlineReached, linkSignal } from '../abort.js';
 import { textOf } from '../parts/content.js';
 import type { Content } from '../parts/content.js';
-import type { Part } from '../parts/part.js';
 import { addUsage, emptyUsage } from '../parts/usage.js';
 import type { Usage } from '../parts/usage.js';
 import { ask } from './ask.js';
@@ -41,10 +40,9 @@ export async function* run(options: RunOptions): AsyncGenerator<RunEvent, RunOut
     steps: 0,
     executions: 0,
     failures: watchFailures(),
-    turn: options.record?.wire ?? [],
-    transcript: options.record?.shown ?? [],
+    turn: [{ role: 'user', parts: [...options.prompt] }],
+    transcript: [],
   };
-  state.turn.push({ role: 'user', parts: [...options.prompt] });
   yield { type: 'run-start', model: options.model.id, prompt: textOf(options.prompt) };
   let ending: Ending;
   try {
@@ -91,15 +89,11 @@ async function* steps(run: Run): AsyncGenerator<RunEvent, Ending, undefined> {
 
     const { content } = answer.response;
     if (answer.mode !== 'none') run.mode = answer.mode;
-    const wire = wireContent(content, answer.mode);
-    if (wire.parts.length > 0) run.turn.push(wire);
-    const answers: Part[] = [];
-    yield* performCalls(run, content.parts, answer.mode, (part) => {
-      if (answers.length === 0) run.turn.push({ role: 'user', parts: answers });
-      answers.push(part);
-    });
+    const results = yield* performCalls(run, content.parts, answer.mode);
+    run.turn.push(wireContent(content, answer.mode));
     yield { type: 'step-end', step: run.steps, usage: run.usage };
-    if (answers.length === 0) return ended(run, textOf(content.parts), limit);
+    if (results.length === 0) return ended(run, textOf(content.parts), limit);
+    run.turn.push({ role: 'user', parts: results });
     run.signal.throwIfAborted();
   }
 }

@@ -24,8 +24,8 @@ export interface ModelRequest {
 export type ModelEvent =
   /** A piece of text as it streams; `thought` for the model's own notes. */
   | { type: 'text'; text: string; thought: boolean }
-  /** The request is sent again after a pause; text streamed since it began counts no more. */
-  | { type: 'retry'; reason: string; attempt: number; delayMs: number };
+  /** The request is sent again after a pause; text streamed since it began counts no more. `code` is that of the error. */
+  | { type: 'retry'; reason: string; attempt: number; delayMs: number; code?: string };
 
 export interface ModelResponse {
   /** Everything the model sent, in order, with signatures and unknown parts; `parts` is empty where nothing came. */

@@ -4,7 +4,6 @@ import type { FunctionTable } from './caller-function.js';
 import { executeCodeDeclaration } from './execute-code.js';
 import type { FunctionDeclaration, ModelRequest } from './model.js';
 import { prompt } from './prompt.js';
-import { withoutCalls } from './wire.js';
 
 /** What the model should know of the place where its scripts run. */
 export interface SandboxFacts {
@@ -26,8 +25,7 @@ interface RequestParts {
 
 /** The next request of a run; with a `limit` it asks for an answer without code. */
 export function modelRequest(run: RequestParts, mode: CodeMode, limit?: string): ModelRequest {
-  const past = [...run.history, ...run.turn];
-  const contents = mode === 'fenced' ? past.map(withoutCalls) : past;
+  const contents = [...run.history, ...run.turn];
   if (limit !== undefined) {
     contents.push({ role: 'user', parts: [{ text: prompt('last-step', { reason: limit }) }] });
   }

@@ -148,7 +148,7 @@ export class Journal implements AsyncDisposable {
       // Its line break is no part of it.
       const place = { file: TRANSCRIPT_FILE, start: this.#end, sizeBytes: transcript.length - 1 };
       this.#end += transcript.length;
-      return { ...record, transcript: place } as SampleRecord;
+      return { ...record, transcript: place };
     });
     await this.#transcripts.appendFile(Buffer.concat(group.map(({ transcript }) => transcript)));
     await this.#transcripts.datasync();

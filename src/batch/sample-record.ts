@@ -25,8 +25,7 @@ const UsageSchema: z.ZodType<Usage> = z.object({
   requests: Count,
 });
 
-/** What became of one sample in one epoch: a line of `results.jsonl`. Fields unknown to us stay. */
-export const SampleRecordSchema = z.looseObject({
+const RecordFields = z.object({
   id: z.string(),
   /** From 1. */
   epoch: z.int().positive(),
@@ -73,7 +72,11 @@ export const SampleRecordSchema = z.looseObject({
   finishedAt: z.iso.datetime(),
 });
 
-export type SampleRecord = z.infer<typeof SampleRecordSchema>;
+/** What became of one sample in one epoch: a line of `results.jsonl`. */
+export type SampleRecord = z.infer<typeof RecordFields>;
+
+/** Fields unknown to us stay. */
+const SampleRecordSchema = z.looseObject(RecordFields.shape);
 
 /** The record as a line with its checksum: CRC-32 of the line as it would be without, in eight hexadecimal digits. */
 export function recordLine(record: SampleRecord): string {

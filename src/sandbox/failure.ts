@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { scrub } from '../logger.js';
-import type { HttpAnswer } from '../loopback-fetch.js';
 import { ProxyRefusal } from '../patient-fetch.js';
 
 /** gRPC's names in the order of their numbers, from 1. */
@@ -50,7 +49,7 @@ export class HttpRefusal extends Error {
   readonly body: string;
   readonly retryAfter: string | undefined;
 
-  constructor(response: HttpAnswer, body: string) {
+  constructor(response: Response, body: string) {
     super(`HTTP ${response.status} ${response.statusText}`.trim());
     this.name = 'HttpRefusal';
     this.status = response.status;

@@ -58,7 +58,9 @@ describe('a journal', () => {
     await writeAll();
     const whole = await readFile(results);
     const wholeTranscripts = await readFile(transcripts);
-    for (let size = 0; size <= whole.length; size += 1) {
+    const ends = [...whole.keys()].filter((at) => whole[at] === 0x0a).flatMap((at) => [at, at + 1]);
+    const between = Array.from({ length: whole.length / 29 }, (_, index) => 1 + index * 29);
+    for (const size of [0, ...ends, ...between]) {
       await writeFile(results, whole.subarray(0, size));
       // The transcripts went to disk first.
       await writeFile(transcripts, wholeTranscripts);

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { HttpAnswer } from '../../loopback-fetch.js';
 import { ColabSolverError } from '../../errors.js';
 import type { RetryPolicy } from '../../retry.js';
 import { retry, saysRetryable } from '../../retry.js';
@@ -47,7 +46,7 @@ export class FileChannel {
   }
 
   /** The file's bytes as they are, from `start` on if the server can do that. */
-  get(path: string, start: number, options: FileCallOptions): Promise<HttpAnswer> {
+  get(path: string, start: number, options: FileCallOptions): Promise<Response> {
     const headers = {
       'accept-encoding': 'identity',
       ...(start > 0 && { range: `bytes=${start}-` }),
@@ -83,7 +82,7 @@ export class FileChannel {
     target: string,
     request: GuardedRequest,
     options: FileRequestOptions,
-  ): Promise<HttpAnswer> {
+  ): Promise<Response> {
     const { signal, isRetryable = saysRetryable } = options;
     const path = target.replace(/^(files|api\/contents)\/|\?.*$/g, '');
     return retry(

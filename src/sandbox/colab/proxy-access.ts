@@ -1,4 +1,3 @@
-import type { HttpAnswer } from '../../loopback-fetch.js';
 import { abortable } from '../../abort.js';
 import { SandboxError } from '../../errors.js';
 import type { RetryPolicy } from '../../retry.js';
@@ -49,7 +48,7 @@ export class ProxyAccess {
     target: string,
     request: GuardedRequest,
     signal: AbortSignal | undefined,
-  ): Promise<HttpAnswer> {
+  ): Promise<Response> {
     const info = await this.#current(signal);
     try {
       return await this.#fetch(info, target, request, signal);
@@ -127,7 +126,7 @@ export class ProxyAccess {
     target: string,
     request: GuardedRequest,
     signal: AbortSignal | undefined,
-  ): Promise<HttpAnswer> {
+  ): Promise<Response> {
     const url = new URL(`${proxyAddress(info)}/${target}`);
     this.#limiter = limiterFor(new URL(url.origin), this.#policy);
     const headers = { ...request.headers, 'x-colab-runtime-proxy-token': info.token };

@@ -1,0 +1,110 @@
+import type { RunEvent } from '../agent/events.js';
+import type { Content } from '../parts/content.js';
+import type { Part } from '../parts/part.js';
+import { emptyUsage } from '../parts/usage.js';
+import type { Usage } from '../parts/usage.js';
+import type { UnplacedRecord } from './journal.js';
+
+/** Follows one run by its events, so that there is something to tell also of one that never came to its end. */
+export class RunWatch {
+  readonly outcomes = { ok: 0, failed: 0, deadlineExceeded: 0 };
+  usage: Usage = emptyUsage();
+  steps = 0;
+  executions = 0;
+  requestRetries = 0;
+  sandboxMs = 0;
+  modelMs = 0;
+  readonly #startedAt = performance.now();
+  readonly #parts: Part[] = [];
+  #said = '';
+  #askedAt: number | undefined;
+
+  see(event: RunEvent): void {
+    switch (event.type) {
+      case 'step-start':
+        this.steps = event.step;
+        this.#askedAt = performance.now();
+        return;
+      case 'text':
+        if (!event.thought) this.#said += event.text;
+        return;
+      case 'retry':
+        this.requestRetries += 1;
+        this.#said = '';
+        return;
+      case 'code':
+        this.#answered();
+        this.executions += 1;
+        this.#parts.push({
+          executableCode: { id: event.id, language: 'PYTHON', code: event.code },
+        });
+        return;
+      case 'code-result':
+        this.sandboxMs += event.durationMs;
+        this.#count(event.result.outcome);
+        this.#parts.push({ codeExecutionResult: event.result });
+        return;
+      case 'function-call':
+        this.#answered();
+        return;
+      case 'step-end':
+        this.#answered();
+        this.usage = event.usage;
+        return;
+      case 'run-end':
+        this.usage = event.usage;
+        return;
+      case 'run-start':
+      case 'notice':
+      case 'output':
+      case 'function-response':
+    }
+  }
+
+  get durationMs(): number {
+    return Math.round(performance.now() - this.#startedAt);
+  }
+
+  /** Of a run that broke off: what it came to until then, without its charts. */
+  contents(prompt: string): Content[] {
+    this.#keepText();
+    return [
+      { role: 'user', parts: [{ text: prompt }] },
+      { role: 'model', parts: this.#parts },
+    ];
+  }
+
+  /** Fields of the record that were counted here. */
+  figures(): Pick<
+    UnplacedRecord,
+    'steps' | 'executions' | 'outcomes' | 'modelMs' | 'sandboxMs' | 'durationMs'
+  > {
+    return {
+      steps: this.steps,
+      executions: this.executions,
+      outcomes: this.outcomes,
+      durationMs: this.durationMs,
+      modelMs: Math.round(this.modelMs),
+      sandboxMs: Math.round(this.sandboxMs),
+    };
+  }
+
+  /** The model has said what it had to say in this step. */
+  #answered(): void {
+    this.#keepText();
+    if (this.#askedAt === undefined) return;
+    this.modelMs += performance.now() - this.#askedAt;
+    this.#askedAt = undefined;
+  }
+
+  #keepText(): void {
+    if (this.#said !== '') this.#parts.push({ text: this.#said });
+    this.#said = '';
+  }
+
+  #count(outcome: string): void {
+    if (outcome === 'OUTCOME_OK') this.outcomes.ok += 1;
+    else if (outcome === 'OUTCOME_DEADLINE_EXCEEDED') this.outcomes.deadlineExceeded += 1;
+    else this.outcomes.failed += 1;
+  }
+}
