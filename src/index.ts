@@ -1,6 +1,11 @@
 export { createSolver, solve } from './solver.js';
 export type { Solver, SolverOptions } from './solver.js';
 export type { SolveOptions } from './agent/solve.js';
+export type { Chat, ChatOptions, SendOptions } from './agent/chat/chat.js';
+export type { ChatTurn } from './agent/chat/conversation-state.js';
+export type { Variable, VariableList } from './agent/chat/variables.js';
+export type { AttachedFile } from './agent/attached-file.js';
+export type { RecordedRun } from './agent/recorded-run.js';
 export type { BatchEvent, SampleName } from './batch/batch-event.js';
 export type { BatchOptions } from './batch/batch-options.js';
 export type { Accuracy, BatchStatus, BatchSummary } from './batch/batch-summary.js';
@@ -42,6 +47,7 @@ export type {
 } from './errors.js';
 export type { LogLevel } from './logger.js';
 export type { Content } from './parts/content.js';
+export type { Notebook } from './parts/notebook-cell.js';
 export type {
   CodeExecutionResult,
   ExecutableCode,

@@ -1,3 +1,7 @@
+import type { Chat, ChatOptions } from './agent/chat/chat.js';
+import { conversationsFolder } from './agent/chat/conversation-file.js';
+import { Conversation } from './agent/chat/conversation.js';
+import type { ChatWorkshop } from './agent/chat/conversation.js';
 import { functionTable } from './agent/caller-function.js';
 import type { CallerFunction } from './agent/caller-function.js';
 import type { RunEvent, SolveResult } from './agent/events.js';
@@ -9,14 +13,15 @@ import type { BatchSummary } from './batch/batch-summary.js';
 import type { SampleInput } from './batch/sample.js';
 import { createReplayModel } from './agent/replay-model.js';
 import { solveStream } from './agent/solve.js';
-import type { SolveOptions, Workshop } from './agent/solve.js';
+import type { SolveOptions } from './agent/solve.js';
+import type { Workshop } from './agent/workshop.js';
 import {
   narrowRunConfig,
   resolveModelConfig,
   resolveRunConfig,
   resolveSandboxConfig,
 } from './config.js';
-import type { ConfigOptions, ModelConfig, SandboxConfig } from './config.js';
+import type { ConfigOptions, ModelConfig, RunConfig, RunLimits, SandboxConfig } from './config.js';
 import { ConfigError } from './errors.js';
 import { createLogger, createScrubber } from './logger.js';
 import type { Logger, LogLevel } from './logger.js';
@@ -28,6 +33,7 @@ import { openLocalSandbox } from './sandbox/local/local-sandbox.js';
 import type { Sandbox } from './sandbox/sandbox.js';
 import { LazyPool } from './sandbox/lazy-pool.js';
 import type { LazyPoolOptions } from './sandbox/lazy-pool.js';
+import { stateFolder } from './state-folder.js';
 
 export interface SolverOptions extends Omit<ConfigOptions, 'model' | 'sandbox'> {
   /** A Gemini model id (default `gemini-flash-latest`), `replay:<recorded.jsonl>`, or a model of your own. */
@@ -55,6 +61,11 @@ export interface Solver extends AsyncDisposable {
     options?: SolveOptions,
   ): AsyncGenerator<RunEvent, SolveResult, undefined>;
   /**
+   * A conversation over one session, which it keeps to itself until it is closed.
+   * @throws {ConfigError} where the conversation to resume is not there, or open in another process.
+   */
+  chat(options?: ChatOptions): Chat;
+  /**
    * Runs the samples of a data set (JSON Lines, JSON or CSV, or a list) and grades their answers. What is finished is in
    * the folder `out`, and the same call goes on from there, however the last one ended.
    * @throws {ConfigError} before anything runs; else what would fail every sample, or the signal's reason.
@@ -81,7 +92,12 @@ export async function createSolver(options: SolverOptions = {}): Promise<Solver>
   const chosenModel =
     typeof model === 'object' ? model : await openModel(resolveModelConfig({ ...rest, model }));
   const tools = { model: chosenModel, functions: table, limits, logger };
-  return solverIn(place, tools, { maxSessions: poolSize });
+  const { env = process.env } = rest;
+  return solverIn(place, tools, {
+    maxSessions: poolSize,
+    folder: conversationsFolder(stateFolder(env)),
+    openModel: async (id) => openModel(resolveModelConfig({ ...rest, model: id })),
+  });
 }
 
 function checkMaxSessions(count: number): number {
@@ -115,8 +131,8 @@ export interface OpenHooks {
 /** Opens the sandbox that the configuration names; closing it ends what was started for it. */
 export async function openSandbox(config: SandboxConfig, hooks: OpenHooks = {}): Promise<Sandbox> {
   if (config.kind === 'local') return openLocalSandbox({ ...config, ...hooks });
-  const { kind: _, accessToken, stateFolder, ...rest } = config;
-  const ledger = openLedger(stateFolder, hooks.onNotice);
+  const { kind: _, accessToken, stateFolder: folder, ...rest } = config;
+  const ledger = openLedger(folder, hooks.onNotice);
   return connectColab({ ...rest, ...hooks, ledger, signIn: signIn(accessToken) });
 }
 
@@ -140,10 +156,13 @@ const PYTHON_FACT =
 const NO_NETWORK_FACT = 'There is no network: nothing can be downloaded or installed.';
 const NETWORK_FACT = 'The network can be used, also to install packages with pip.';
 
-interface Place extends Pick<Workshop, 'facts' | 'opensEarly'>, Omit<LazyPoolOptions, 'size'> {
-  /** What results may depend on: the sort of sandbox, not where it happens to be. */
-  kind: string;
-}
+type Place = Pick<Workshop, 'facts' | 'opensEarly'> &
+  Omit<LazyPoolOptions, 'size'> & {
+    /** What transcripts say in place of the sandbox's own description. */
+    runtime?: string;
+    /** What results may depend on: the sort of sandbox, not where it happens to be. */
+    kind: string;
+  };
 
 /** A sandbox of the caller's is used as it is and left open. */
 function givenPlace(sandbox: Sandbox): Place {
@@ -164,25 +183,28 @@ function configuredPlace(config: SandboxConfig, hooks: OpenHooks): Place {
     opensEarly: config.kind === 'local',
     open: (signal) => openSandbox(config, { ...hooks, signal }),
     ownsSandbox: true,
+    ...(config.kind === 'local' && { runtime: 'local sandbox' }),
     kind: config.kind === 'local' ? 'local' : `colab ${config.accelerator}`,
   };
 }
 
 function solverIn(
-  { facts, opensEarly, open, ownsSandbox, kind }: Place,
+  { facts, opensEarly, open, ownsSandbox, runtime, kind }: Place,
   tools: Pick<Workshop, 'model' | 'functions' | 'limits' | 'logger'>,
-  { maxSessions }: { maxSessions: number },
+  { maxSessions, ...ofChats }: Pick<ChatWorkshop, 'folder' | 'openModel'> & { maxSessions: number },
 ): Solver {
   const pool = new LazyPool({ open, ownsSandbox, size: maxSessions });
   const workshop = {
     ...tools,
     facts,
     opensEarly,
+    runtime: () => runtime ?? pool.description,
     closed: pool.closed,
     lease: (signal: AbortSignal) => pool.lease(signal),
   };
+  const limitsFor = (own: RunLimits): RunConfig => narrowRunConfig(tools.limits, own);
   const stream: Solver['stream'] = (prompt, options = {}) =>
-    solveStream({ ...workshop, limits: narrowRunConfig(tools.limits, options) }, prompt, options);
+    solveStream({ ...workshop, limits: limitsFor(options) }, prompt, options);
   return {
     async solve(prompt, options) {
       const events = stream(prompt, options);
@@ -192,6 +214,7 @@ function solverIn(
       }
     },
     stream,
+    chat: (options) => new Conversation({ ...workshop, ...ofChats, limitsFor }, options),
     batch(dataset, options) {
       const { maxSteps, timeoutMs = null, executionTimeoutMs } = tools.limits;
       return runBatch(dataset, options, {

@@ -111,6 +111,17 @@ class PacedConnection(ZMQChannelsWebsocketConnection):
             self.channels["iopub"].stop_on_recv()
         return sent
 
+    def handle_outgoing_message(self, stream, outgoing_msg):
+        super().handle_outgoing_message(stream, outgoing_msg)
+        # The first frame is iopub's topic; a state comes without buffers, so its content is the last.
+        if outgoing_msg[0].endswith(b".status"):
+            self._note(self.session.unpack(outgoing_msg[-1])["execution_state"])
+
+    def _note(self, state):
+        """Once its state goes through here, Jupyter need not listen to the kernel a second time to know it."""
+        self.kernel_manager.execution_state = state
+        self.multi_kernel_manager.stop_watching_activity(self.kernel_id)
+
     def _after_sending(self, size, error):
         self._unsent_bytes -= size
         if self._is_paused and error is None and self._unsent_bytes <= MOST_UNSENT_BYTES // 2:

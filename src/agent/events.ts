@@ -1,6 +1,8 @@
 import type { Content } from '../parts/content.js';
 import type { CodeExecutionResult, FunctionCall, FunctionResponse } from '../parts/part.js';
+import type { Notebook } from '../parts/notebook-cell.js';
 import type { Usage } from '../parts/usage.js';
+import type { RecordedRun } from './recorded-run.js';
 
 /** How a run ended. */
 export type RunStatus = 'answered' | 'step-limit' | 'deadline' | 'blocked' | 'no-answer';
@@ -30,6 +32,10 @@ export interface SolveResult {
   durationMs: number;
   /** Why there is no answer, for people; absent when answered. */
   reason?: string;
+  /** The run as it is stored: JSON that `replay` and `replay:` models read back, with model, runtime and versions. */
+  toRecordedRun(): RecordedRun;
+  /** The run as a Jupyter notebook (nbformat 4.5) that runs again: the object that an `.ipynb` file holds as JSON. */
+  toNotebook(): Notebook;
 }
 
 /** What happens in a run, in order; `run-end` is last and always comes unless the run throws. */

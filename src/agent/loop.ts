@@ -1,6 +1,7 @@
 import { DeadlineReached, linkSignal } from '../abort.js';
 import { textOf } from '../parts/content.js';
 import type { Content } from '../parts/content.js';
+import type { Part } from '../parts/part.js';
 import { addUsage, emptyUsage } from '../parts/usage.js';
 import type { Usage } from '../parts/usage.js';
 import { ask } from './ask.js';
@@ -40,9 +41,10 @@ export async function* run(options: RunOptions): AsyncGenerator<RunEvent, RunOut
     steps: 0,
     executions: 0,
     failures: watchFailures(),
-    turn: [{ role: 'user', parts: [...options.prompt] }],
-    transcript: [],
+    turn: options.record?.wire ?? [],
+    transcript: options.record?.shown ?? [],
   };
+  state.turn.push({ role: 'user', parts: [...options.prompt] });
   yield { type: 'run-start', model: options.model.id, prompt: textOf(options.prompt) };
   let ending: Ending;
   try {
@@ -89,11 +91,15 @@ async function* steps(run: Run): AsyncGenerator<RunEvent, Ending, undefined> {
 
     const { content } = answer.response;
     if (answer.mode !== 'none') run.mode = answer.mode;
-    const results = yield* performCalls(run, content.parts, answer.mode);
-    run.turn.push(wireContent(content, answer.mode));
+    const wire = wireContent(content, answer.mode);
+    if (wire.parts.length > 0) run.turn.push(wire);
+    const answers: Part[] = [];
+    yield* performCalls(run, content.parts, answer.mode, (part) => {
+      if (answers.length === 0) run.turn.push({ role: 'user', parts: answers });
+      answers.push(part);
+    });
     yield { type: 'step-end', step: run.steps, usage: run.usage };
-    if (results.length === 0) return ended(run, textOf(content.parts), limit);
-    run.turn.push({ role: 'user', parts: results });
+    if (answers.length === 0) return ended(run, textOf(content.parts), limit);
     run.signal.throwIfAborted();
   }
 }

@@ -31,16 +31,16 @@ type Item =
 
 /**
  * Does what a response asks for and writes down what happened: scripts one after another, the caller's functions between
- * two scripts all at once. Returns the answers for the model in call order; none where nothing was asked for.
+ * two scripts all at once. `answer` gets what the model is told, in call order; nothing where nothing was asked for.
  */
 export async function* performCalls(
   run: Run,
   parts: readonly Part[],
   mode: CodeMode,
-): AsyncGenerator<RunEvent, Part[], undefined> {
+  answer: (part: Part) => void,
+): AsyncGenerator<RunEvent, void, undefined> {
   const items = readItems(parts, mode, `step-${run.steps}`);
   const responses = new Map<Item, Promise<FunctionResponse>>();
-  const answers: Part[] = [];
   for (const [index, item] of items.entries()) {
     run.signal.throwIfAborted();
     switch (item.kind) {
@@ -51,7 +51,7 @@ export async function* performCalls(
         run.transcript.push(item.part);
         const result = yield* perform(run, item);
         run.transcript.push({ codeExecutionResult: result });
-        answers.push(item.answer(result));
+        answer(item.answer(result));
         break;
       }
       case 'function': {
@@ -61,12 +61,11 @@ export async function* performCalls(
         const functionResponse = await startedResponse(responses, item);
         yield { type: 'function-response', response: functionResponse };
         run.transcript.push({ functionResponse });
-        answers.push({ functionResponse });
+        answer({ functionResponse });
         break;
       }
     }
   }
-  return answers;
 }
 
 async function* perform(

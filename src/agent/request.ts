@@ -4,6 +4,7 @@ import type { FunctionTable } from './caller-function.js';
 import { executeCodeDeclaration } from './execute-code.js';
 import type { FunctionDeclaration, ModelRequest } from './model.js';
 import { prompt } from './prompt.js';
+import { withoutCalls } from './wire.js';
 
 /** What the model should know of the place where its scripts run. */
 export interface SandboxFacts {
@@ -25,7 +26,8 @@ interface RequestParts {
 
 /** The next request of a run; with a `limit` it asks for an answer without code. */
 export function modelRequest(run: RequestParts, mode: CodeMode, limit?: string): ModelRequest {
-  const contents = [...run.history, ...run.turn];
+  const past = [...run.history, ...run.turn];
+  const contents = mode === 'fenced' ? past.map(withoutCalls) : past;
   if (limit !== undefined) {
     contents.push({ role: 'user', parts: [{ text: prompt('last-step', { reason: limit }) }] });
   }

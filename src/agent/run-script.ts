@@ -1,8 +1,10 @@
 import { SandboxError } from '../errors.js';
 import type { CodeExecutionResult } from '../parts/part.js';
-import { resultPart } from '../parts/result-part.js';
+import { DEFAULT_MAX_OUTPUT_CHARACTERS, resultPart } from '../parts/result-part.js';
+import { truncate } from '../parts/truncate.js';
 import type { ExecutionResult } from '../sandbox/execution.js';
 import type { RunEvent } from './events.js';
+import { printedBefore, PrintedOutput } from './printed-output.js';
 import { prompt } from './prompt.js';
 import type { Run } from './run-state.js';
 import { streamed } from './streamed.js';
@@ -20,6 +22,7 @@ export async function* runScript(
   const session = await run.sessions.current(run.signal);
   yield { type: 'code', id, code };
   const startedAt = performance.now();
+  const printed = new PrintedOutput();
   let result: CodeExecutionResult;
   try {
     const execution = yield* streamed<RunEvent, ExecutionResult>(
@@ -28,6 +31,7 @@ export async function* runScript(
           signal: stop,
           timeoutMs: timeLeft(run),
           onOutput: (chunk) => {
+            printed.add(chunk);
             emit({ type: 'output', id, ...chunk });
           },
         }),
@@ -41,7 +45,10 @@ export async function* runScript(
     result = {
       id,
       outcome: 'OUTCOME_FAILED',
-      output: prompt('session-lost', { detail: error.message }),
+      output: truncate(
+        printedBefore(printed.text) + prompt('session-lost', { detail: error.message }),
+        DEFAULT_MAX_OUTPUT_CHARACTERS,
+      ),
     };
   }
   yield { type: 'code-result', id, result, durationMs: Math.round(performance.now() - startedAt) };

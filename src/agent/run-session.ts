@@ -15,7 +15,7 @@ interface Opened {
   before: FolderState;
 }
 
-/** The session of one run: leased when first wanted, given back at the end, replaced when lost. */
+/** The session of a run or a chat: leased when first wanted, given back at the end, replaced when lost. */
 export class RunSession implements SessionSource, AsyncDisposable {
   readonly #lease: (signal: AbortSignal) => Promise<SessionLease>;
   readonly #files: readonly AttachedFile[];
@@ -33,7 +33,11 @@ export class RunSession implements SessionSource, AsyncDisposable {
   }
 
   async current(signal: AbortSignal): Promise<Session> {
-    this.#opening ??= this.#open(this.#over.signal);
+    this.#opening ??= this.#open(this.#over.signal).catch((error: unknown) => {
+      // A chat goes on after a failure, and tries again.
+      this.#opening = undefined;
+      throw error;
+    });
     const { lease } = await abortable(this.#opening, signal);
     return lease.session;
   }
@@ -52,6 +56,24 @@ export class RunSession implements SessionSource, AsyncDisposable {
       );
     }
     return this.current(signal);
+  }
+
+  /** True once a script can run without waiting. */
+  get isOpen(): boolean {
+    return this.#opened !== undefined;
+  }
+
+  /** Uploads a file that was added to the list of files since the session was opened; later sessions get it anyway. */
+  async upload({ name, path }: AttachedFile, signal: AbortSignal): Promise<void> {
+    const opened = await (this.#opening && abortable(this.#opening, signal));
+    await opened?.lease.session.uploadFile(name, { path }, { signal });
+  }
+
+  /** Begins another turn in the same session: what it makes is told apart from what is there. */
+  async beginTurn(signal: AbortSignal): Promise<void> {
+    this.#replacements = 0;
+    if (this.#opened === undefined) return;
+    this.#opened.before = await folderState(this.#opened.lease.session, signal);
   }
 
   /** What scripts made in the working directory, fetched so that it outlives the session. */

@@ -8,6 +8,14 @@ import type { SandboxFacts } from './request.js';
 import type { SessionSource } from './session-source.js';
 import type { watchFailures } from './stop-conditions.js';
 
+/** What a turn has come to; filled while the run goes on, it stays behind when the run throws. */
+export interface TurnRecord {
+  /** Wire form: the prompt, then model and user contents in turn. Calls may still be unanswered. */
+  wire: Content[];
+  /** What people are shown, in the order in which it happened. */
+  shown: Part[];
+}
+
 export interface RunOptions {
   model: Model;
   prompt: readonly Part[];
@@ -21,10 +29,12 @@ export interface RunOptions {
   /** Of the whole run. */
   timeoutMs: number | undefined;
   signal?: AbortSignal;
+  /** Empty; for callers who want what a run that was cut short had come to. */
+  record?: TurnRecord;
 }
 
 /** A run while it goes on. */
-export interface Run extends Omit<RunOptions, 'signal'> {
+export interface Run extends Omit<RunOptions, 'signal' | 'record'> {
   /** Fires when the caller cancels. */
   cancelled: AbortSignal;
   /** Fires when the caller cancels or the run's time is up. */

@@ -1,34 +1,16 @@
 import { z } from 'zod';
 import { linkSignal, onAbort } from '../abort.js';
-import type { RunConfig, RunLimits } from '../config.js';
-import { ConfigError, SandboxError } from '../errors.js';
-import type { Logger } from '../logger.js';
+import type { RunLimits } from '../config.js';
+import { ConfigError } from '../errors.js';
 import { isEmpty } from '../parts/content.js';
 import { PartSchema } from '../parts/part.js';
 import type { Part } from '../parts/part.js';
 import { attachFiles } from './attached-file.js';
-import type { FunctionTable } from './caller-function.js';
-import type { ResultFile, RunEvent, SolveResult } from './events.js';
-import { run } from './loop.js';
+import type { RunEvent, SolveResult } from './events.js';
 import { logEvent } from './run-log.js';
-import type { Model } from './model.js';
-import type { SandboxFacts } from './request.js';
 import { RunSession } from './run-session.js';
-import type { SessionLease } from './session-source.js';
-
-/** What a run works with. */
-export interface Workshop {
-  model: Model;
-  functions: FunctionTable;
-  facts: Omit<SandboxFacts, 'files'>;
-  limits: RunConfig;
-  logger: Logger;
-  lease(signal: AbortSignal): Promise<SessionLease>;
-  /** Whether a session is opened while the model still writes its first response. */
-  opensEarly: boolean;
-  /** Fires when the solver is closed: runs that still go on fail with its reason. */
-  closed: AbortSignal;
-}
+import { turnEvents } from './turn-events.js';
+import type { Workshop } from './workshop.js';
 
 export interface SolveOptions extends RunLimits {
   /** Paths of files that scripts find in the working directory. */
@@ -61,7 +43,6 @@ async function* solveEvents(
   promptInput: string | readonly Part[],
   options: SolveOptions,
 ): AsyncGenerator<RunEvent, SolveResult, undefined> {
-  const startedAt = performance.now();
   const prompt = checkPrompt(promptInput);
   workshop.closed.throwIfAborted();
   using link = linkSignal(options.signal);
@@ -77,50 +58,19 @@ async function* solveEvents(
       link.abort(error);
     });
   }
-  const { limits } = workshop;
-  const outcome = yield* run({
-    model: workshop.model,
+  return yield* turnEvents(workshop, {
     prompt,
     history: [],
-    sessions: session,
-    functions: workshop.functions,
-    facts: {
-      ...workshop.facts,
-      files: attached.map(({ name, sizeBytes }) => `${name} (${sizeBytes} bytes)`),
-    },
-    maxSteps: limits.maxSteps,
-    executionTimeoutMs: limits.executionTimeoutMs,
-    timeoutMs: limits.timeoutMs,
+    session,
+    files: attached,
     signal: link.signal,
   });
-  const files = outcome.executions === 0 ? [] : yield* filesMade(session, link.signal);
-  const result: SolveResult = {
-    ...outcome,
-    files,
-    durationMs: Math.round(performance.now() - startedAt),
-  };
-  yield { type: 'run-end', ...result };
-  return result;
-}
-
-/** An answer is not lost because the sandbox is. */
-async function* filesMade(
-  session: RunSession,
-  signal: AbortSignal,
-): AsyncGenerator<RunEvent, ResultFile[], undefined> {
-  try {
-    return await session.filesMade(signal);
-  } catch (error) {
-    signal.throwIfAborted();
-    if (!(error instanceof SandboxError)) throw error;
-    yield { type: 'notice', text: `What the scripts made could not be fetched. ${error.message}` };
-    return [];
-  }
 }
 
 const PromptSchema = z.union([z.string().transform((text) => [{ text }]), z.array(PartSchema)]);
 
-function checkPrompt(prompt: string | readonly Part[]): Part[] {
+/** @throws {ConfigError} `BAD_OPTION`, `EMPTY_PROMPT`. */
+export function checkPrompt(prompt: string | readonly Part[]): Part[] {
   const parsed = PromptSchema.safeParse(prompt);
   if (!parsed.success) {
     throw new ConfigError(

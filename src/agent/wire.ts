@@ -1,6 +1,8 @@
+import { codePartOfCall, EXECUTE_CODE } from '../parts/code-part.js';
 import type { Content } from '../parts/content.js';
 import type { Part } from '../parts/part.js';
 import type { CodeMode } from './ask.js';
+import { prompt } from './prompt.js';
 
 /**
  * A model's content as it goes back to the API: as it came, with two exceptions. Native code parts, which the API takes
@@ -19,6 +21,31 @@ function withoutNativeCode(part: Part): Part {
   if (codeExecutionResult !== undefined)
     return { ...rest, text: fence('', codeExecutionResult.output) };
   return part;
+}
+
+/**
+ * A content for a request that declares no `execute_code`: calls of it and their answers as the text they would have been,
+ * so that what was done stays known and nobody is shown a way that is closed.
+ */
+export function withoutCalls(content: Content): Content {
+  if (!content.parts.some(isExecuteCode)) return content;
+  return { ...content, parts: content.parts.map(callAsText) };
+}
+
+function isExecuteCode({ functionCall, functionResponse }: Part): boolean {
+  return (functionCall ?? functionResponse)?.name === EXECUTE_CODE;
+}
+
+function callAsText(part: Part): Part {
+  const code = codePartOfCall(part);
+  if (code !== undefined) return { text: fence('python', code.executableCode.code) };
+  if (part.functionResponse?.name !== EXECUTE_CODE)
+    return part.functionCall?.name === EXECUTE_CODE ? { text: fence('python', '') } : part;
+  const { output, error } = part.functionResponse.response;
+  const outcome = typeof error === 'string' ? error : 'OUTCOME_OK';
+  return {
+    text: prompt('fenced-result', { outcome, output: typeof output === 'string' ? output : '' }),
+  };
 }
 
 function fence(language: string, text: string): string {

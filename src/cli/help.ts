@@ -39,6 +39,8 @@ Output:
   when the run has ended. --json prints {status, text, contents, usage, files, steps, executions,
   durationMs, reason}; a file's path is null without --out-dir. --events prints one object a line; the
   last has the type run-end, or error {code, message, isRetryable} if the run broke.
+  --notebook and --save write the whole run when it ends, also where it is cancelled or fails: .ipynb for
+  Jupyter and Colab, .html and .md to read, .jsonl for replay and replay: models.
   GEMINI_API_KEY must be set, save for replay: models. Exit code 3 says that there is no answer.
 `;
 

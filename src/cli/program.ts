@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
+import { packageVersion } from '../package-version.js';
 import { OutputClosed } from './cancellation.js';
 import type { CommandContext } from './command-context.js';
 import { exitCodeOfError, exitCodes } from './exit-code.js';
@@ -68,7 +68,7 @@ function buildProgram(context: CommandContext, onEnd: (code: ExitCode) => void):
     .description(
       'Answers questions by writing Python and running it, on Google Colab or on this machine.',
     )
-    .version(version(), '--version', 'print the version')
+    .version(packageVersion(), '--version', 'print the version')
     .helpOption('-h, --help', 'show this help')
     .helpCommand('help [command]', 'show the help of a command')
     .usage('<command> [options]')
@@ -111,7 +111,10 @@ function addSolve(
     .optionsGroup('Output:')
     .option('--json', 'print one JSON object with the result and its transcript')
     .option('--events', 'print what happens as JSON lines; the last one holds the result')
-    .option('--out-dir <dir>', 'save the files that scripts made there, never over existing ones');
+    .option('--out-dir <dir>', 'save the files that scripts made there, never over existing ones')
+    .option('--notebook <out.ipynb>', 'save the run as a notebook that runs again')
+    .option('--save <file>', 'save the run as .html, .md, .jsonl or .ipynb')
+    .option('--force', 'let --notebook and --save replace a file that is there');
   addLogLevelOption(command)
     .addHelpText('after', solveHelp)
     .action(async (_prompt: string | undefined, flags: SolveFlags) => {
@@ -133,7 +136,7 @@ function addReplay(
     .description(
       'Runs the scripts of recorded runs again, each run in a fresh session, and compares the outputs with the recorded ones.',
     )
-    .argument('<recorded.jsonl>', 'recorded runs, one a line')
+    .argument('<recorded.jsonl>', 'recorded runs, one a line, or a notebook (.ipynb)')
     .option('--concurrency <n>', 'runs at once', wholeNumber, 1)
     .option('--limit <n>', 'only the first n runs', wholeNumber);
   addExecutionTimeoutOption(addFileOption(command));
@@ -269,9 +272,4 @@ function usageText(text: string): string {
     ? ' Put -- before a prompt that starts with a dash.'
     : '';
   return `colab-solver: ${message}.${hint} See colab-solver --help.\n`.replace(/([.!?)])\./, '$1');
-}
-
-function version(): string {
-  const path = new URL('../../package.json', import.meta.url);
-  return (JSON.parse(readFileSync(path, 'utf8')) as { version: string }).version;
 }

@@ -1,5 +1,5 @@
-import { readRecordedRuns } from '../agent/recorded-run.js';
 import type { RecordedRun } from '../agent/recorded-run.js';
+import { readRuns } from '../agent/run-file.js';
 import { ConfigError } from '../errors.js';
 
 export interface FeedOptions {
@@ -27,7 +27,7 @@ export class RecordedRunFeed implements AsyncDisposable {
 
   /** @throws {ConfigError} where the file cannot be read, its first line is no run, or there is none. */
   static async open(path: string, { limit, signal }: FeedOptions): Promise<RecordedRunFeed> {
-    const runs = readRecordedRuns(path, { signal });
+    const runs = readRuns(path, { signal });
     const first = await runs.next();
     if (first.done === true) {
       throw new ConfigError(

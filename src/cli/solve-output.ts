@@ -61,7 +61,8 @@ export class SolveOutput implements Disposable {
 
   end(result: SolveResult, saved: SavedPaths): void {
     if (!this.#isBrief) this.#view.show({ type: 'run-end', ...result });
-    for (const path of saved.values()) this.#view.notice(`saved ${path}`);
+    for (const path of [...saved.files.values(), ...saved.transcripts])
+      this.#view.notice(`saved ${path}`);
     this.#screen[Symbol.dispose]();
     this.#context.stdout.write(this.#answer(result, saved));
   }
@@ -78,7 +79,7 @@ export class SolveOutput implements Disposable {
   }
 
   #answer(result: SolveResult, saved: SavedPaths): string {
-    const record = resultRecord(result, saved);
+    const record = resultRecord(result, saved.files);
     if (this.#flags.events === true) return `${JSON.stringify({ type: 'run-end', ...record })}\n`;
     if (this.#flags.json === true) return `${JSON.stringify(record, undefined, 2)}\n`;
     const isShown = this.#streamsAnswer && this.#view.shownText.trim() === result.text.trim();

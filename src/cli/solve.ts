@@ -7,11 +7,13 @@ import type { ExitCode } from './exit-code.js';
 import { runOptions } from './options.js';
 import type { RunFlags } from './options.js';
 import { promptText } from './prompt-text.js';
-import type { SavedPaths } from './result-record.js';
+import type { SavedFiles, SavedPaths } from './result-record.js';
 import { checkOutDirectory, saveFiles } from './save-files.js';
 import { SolveOutput } from './solve-output.js';
+import { SolveTranscripts } from './solve-transcripts.js';
+import type { TranscriptFlags } from './solve-transcripts.js';
 
-export interface SolveFlags extends RunFlags {
+export interface SolveFlags extends RunFlags, TranscriptFlags {
   json?: boolean;
   events?: boolean;
   outDir?: string;
@@ -22,28 +24,29 @@ export async function solveCommand(
   flags: SolveFlags,
   context: CommandContext,
 ): Promise<ExitCode> {
+  const { signal, env } = context;
   const prompt = await promptText(words, context);
   using output = new SolveOutput(flags, context);
   try {
     const saves = await outDirectory(flags.outDir);
+    const transcripts = await SolveTranscripts.open(flags);
     await using solver = await createSolver({
-      ...runOptions(flags, context.env),
+      ...runOptions(flags, env),
       maxSessions: 1,
       onNotice: (text) => {
         output.notice(text);
       },
     });
-    const { signal } = context;
-    const result = await shownRun(
-      solver.stream(prompt, { files: flags.file ?? [], signal }),
-      output,
-    );
-    const saved = await saves(result).catch((error: unknown) => {
-      // The answer is there all the same.
-      output.end(result, new Map());
-      throw error;
-    });
-    output.end(result, saved);
+    const events = solver.stream(prompt, { files: flags.file ?? [], signal });
+    const result = await shownRun(events, { output, transcripts, signal });
+    const saved: SavedPaths = { files: new Map(), transcripts: [] };
+    try {
+      saved.transcripts = await transcripts.save(result.toRecordedRun());
+      saved.files = await saves(result);
+    } finally {
+      // The answer is there even where something cannot be saved.
+      output.end(result, saved);
+    }
     return exitCodeOfStatus(result.status);
   } catch (error) {
     output.fail(error);
@@ -51,13 +54,29 @@ export async function solveCommand(
   }
 }
 
+interface Watchers {
+  output: SolveOutput;
+  transcripts: SolveTranscripts;
+  signal: AbortSignal;
+}
+
 async function shownRun(
   events: AsyncIterable<RunEvent>,
-  output: SolveOutput,
+  { output, transcripts, signal }: Watchers,
 ): Promise<SolveResult> {
-  for await (const event of events) {
-    if (event.type === 'run-end') return event;
-    output.show(event);
+  try {
+    for await (const event of events) {
+      if (event.type === 'run-end') return event;
+      output.show(event);
+      transcripts.add(event);
+    }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const saving = transcripts.saveCut(signal.aborted ? 'cancelled' : 'failed', reason);
+    // What cannot be saved must not take the place of the error that ended the run.
+    const paths = await saving.catch((failure: unknown) => [`nothing: ${String(failure)}`]);
+    for (const path of paths) output.notice(`saved ${path}`);
+    throw error;
   }
   throw new InternalError('A run ended without its result.');
 }
@@ -65,7 +84,7 @@ async function shownRun(
 /** Checks the folder before anything is run; what it returns saves the files there. */
 async function outDirectory(
   directory: string | undefined,
-): Promise<(result: SolveResult) => Promise<SavedPaths>> {
+): Promise<(result: SolveResult) => Promise<SavedFiles>> {
   if (directory === undefined) return () => Promise.resolve(new Map());
   await checkOutDirectory(directory);
   return (result) => saveFiles(result.files, directory);

@@ -35,13 +35,21 @@ export interface ResultPartOptions {
  */
 export function resultPart(result: ExecutionResult, options: ResultPartOptions = {}): ResultPart {
   const { id, maxOutputCharacters = DEFAULT_MAX_OUTPUT_CHARACTERS } = options;
-  return {
-    codeExecutionResult: {
-      outcome: outcomeOf(result),
-      output: outputText(result, maxOutputCharacters),
-      ...(id === undefined ? {} : { id }),
-    },
+  const codeExecutionResult = {
+    outcome: outcomeOf(result),
+    output: outputText(result, maxOutputCharacters),
+    ...(id === undefined ? {} : { id }),
   };
+  executions.set(codeExecutionResult, result);
+  return { codeExecutionResult };
+}
+
+/** What the text of a result no longer tells, for as long as the result itself is kept. */
+const executions = new WeakMap<CodeExecutionResult, ExecutionResult>();
+
+/** The execution that a result was made from by {@link resultPart}; undefined for one that was read from a file. */
+export function executionOf(result: CodeExecutionResult): ExecutionResult | undefined {
+  return executions.get(result);
 }
 
 /** The answer to the call that handed over the code; `error` is the outcome, absent where the script succeeded. */
@@ -92,7 +100,7 @@ function tracebackOf({ name, value, traceback }: PythonError): string {
   return [name || 'Error', value].filter((word) => word !== '').join(': ');
 }
 
-function limitLine(limitMs: number): string {
+export function limitLine(limitMs: number): string {
   return `The script was stopped at its limit of ${limitMs / 1000} s.`;
 }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { scrub } from '../logger.js';
+import type { HttpAnswer } from '../loopback-fetch.js';
 import { ProxyRefusal } from '../patient-fetch.js';
 
 /** gRPC's names in the order of their numbers, from 1. */
@@ -49,7 +50,7 @@ export class HttpRefusal extends Error {
   readonly body: string;
   readonly retryAfter: string | undefined;
 
-  constructor(response: Response, body: string) {
+  constructor(response: HttpAnswer, body: string) {
     super(`HTTP ${response.status} ${response.statusText}`.trim());
     this.name = 'HttpRefusal';
     this.status = response.status;

@@ -23,6 +23,7 @@ export class LazyPool implements AsyncDisposable {
   readonly #options: LazyPoolOptions;
   readonly #stop = new AbortController();
   #opened: Promise<Opened> | undefined;
+  #description: string | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(options: LazyPoolOptions) {
@@ -32,6 +33,11 @@ export class LazyPool implements AsyncDisposable {
   /** Fires when the pool is closed. */
   get closed(): AbortSignal {
     return this.#stop.signal;
+  }
+
+  /** The sandbox's, once it has been opened. */
+  get description(): string | undefined {
+    return this.#description;
   }
 
   /** @throws {SandboxError} `CLOSED` after {@link close}; as the sandbox does; or the signal's reason. */
@@ -56,6 +62,7 @@ export class LazyPool implements AsyncDisposable {
     const { open, size } = this.#options;
     try {
       const sandbox = await open(this.#stop.signal);
+      this.#description = sandbox.description;
       return { sandbox, pool: new SessionPool(sandbox, { size }) };
     } catch (error) {
       this.#opened = undefined;

@@ -11,7 +11,13 @@ interface Room {
 
 const base = [
   ...['errors.ts', 'abort.ts', 'retry.ts', 'logger.ts'],
-  ...['safe-url.ts', 'patient-fetch.ts', 'state-folder.ts'],
+  ...[
+    'safe-url.ts',
+    'patient-fetch.ts',
+    'loopback-fetch.ts',
+    'state-folder.ts',
+    'package-version.ts',
+  ],
 ];
 const sandboxPort = ['sandbox/sandbox.ts', 'sandbox/execution.ts', 'sandbox/session-pool.ts'];
 /** Only solver.ts and cli/ list these; everything else knows the ports. */
@@ -22,7 +28,7 @@ const implementations = [
   'sandbox/local/',
 ];
 
-/** Which way imports run: cli → batch → agent → parts → sandbox/execution.ts. */
+/** Which way imports run: cli → batch → transcript → agent → parts → sandbox/execution.ts. */
 export const rooms: readonly Room[] = [
   { place: 'errors.ts', imports: [] },
   { place: 'abort.ts', imports: ['errors.ts'] },
@@ -30,7 +36,9 @@ export const rooms: readonly Room[] = [
   { place: 'logger.ts', imports: ['errors.ts', 'abort.ts'] },
   { place: 'safe-url.ts', imports: ['errors.ts'] },
   { place: 'patient-fetch.ts', imports: ['errors.ts', 'safe-url.ts'] },
+  { place: 'loopback-fetch.ts', imports: ['abort.ts'] },
   { place: 'state-folder.ts', imports: [] },
+  { place: 'package-version.ts', imports: [] },
   { place: 'config.ts', imports: base },
   { place: 'parts/', imports: ['errors.ts'], importsTypesOf: ['sandbox/execution.ts'] },
   { place: 'sandbox/', imports: base },
@@ -39,9 +47,17 @@ export const rooms: readonly Room[] = [
   { place: 'agent/', imports: [...base, 'parts/', ...sandboxPort], importsTypesOf: ['config.ts'] },
   { place: 'agent/gemini-model.ts', imports: [...base, 'agent/', 'parts/'] },
   { place: 'agent/replay-model.ts', imports: [...base, 'agent/', 'parts/'] },
+  { place: 'transcript/', imports: [...base, 'agent/', 'parts/'] },
   {
     place: 'batch/',
-    imports: [...base, 'agent/', 'parts/', ...sandboxPort, 'sandbox/process-identity.ts'],
+    imports: [
+      ...base,
+      'transcript/',
+      'agent/',
+      'parts/',
+      ...sandboxPort,
+      'sandbox/process-identity.ts',
+    ],
   },
   {
     place: 'solver.ts',
@@ -55,7 +71,7 @@ export const rooms: readonly Room[] = [
     place: 'cli/',
     imports: [
       ...base,
-      ...['config.ts', 'solver.ts', 'agent/', 'batch/', 'parts/', 'sandbox/'],
+      ...['config.ts', 'solver.ts', 'transcript/', 'agent/', 'batch/', 'parts/', 'sandbox/'],
       ...implementations,
     ],
   },
@@ -65,9 +81,12 @@ export const rooms: readonly Room[] = [
 export const vendorPlaces: Readonly<Record<string, readonly string[]>> = {
   '@google/genai': ['agent/gemini-model.ts', 'parts/genai.ts'],
   '@modelcontextprotocol/sdk': ['sandbox/colab/', 'sandbox/local/'],
+  '@lezer/highlight': ['transcript/'],
+  '@lezer/python': ['transcript/'],
   commander: ['cli/'],
   'csv-parse': ['batch/data-records.ts'],
   'google-auth-library': ['sandbox/colab/'],
+  'markdown-it': ['transcript/'],
   'p-queue': ['sandbox/session-pool.ts', 'batch/'],
   pino: ['logger.ts'],
   undici: ['patient-fetch.ts'],

@@ -1,7 +1,6 @@
 import { plainText } from '../../parts/ansi.js';
+import { withoutReordering } from '../../parts/visible-source.js';
 
-/** Marks that reorder what follows them: a script could show other code than it runs. */
-const REORDERING = /[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/g;
 const TAB = '    ';
 
 /**
@@ -9,5 +8,5 @@ const TAB = '    ';
  * visible, tabs as blanks. Newlines stay.
  */
 export function printable(text: string): string {
-  return plainText(text).replaceAll('\t', TAB).replace(REORDERING, '\uFFFD');
+  return withoutReordering(plainText(text).replaceAll('\t', TAB));
 }

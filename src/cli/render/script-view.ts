@@ -1,5 +1,6 @@
 import type { CodeExecutionResult, Outcome } from '../../parts/part.js';
 import { PRINTED_NOTHING } from '../../parts/result-part.js';
+import { visibleSource } from '../../parts/visible-source.js';
 import type { OutputChunk } from '../../sandbox/execution.js';
 import { countOf, formatDuration, formatElapsed } from './amounts.js';
 import { wrapSpans } from './display-width.js';
@@ -46,7 +47,7 @@ export class ScriptView {
   showCode(code: string): void {
     this.#edge('╭', `script ${this.#number}`);
     const lines = this.#folded(CODE_LINES);
-    for (const line of pythonLines(printable(code.trim()))) lines.add(line);
+    for (const line of pythonLines(printable(visibleSource(code.trim())))) lines.add(line);
     lines.end();
     if (this.#screen.isLive) this.#screen.status((frame) => this.#running(frame));
     else this.#edge('├', 'running');

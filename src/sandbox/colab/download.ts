@@ -1,3 +1,4 @@
+import type { HttpAnswer } from '../../loopback-fetch.js';
 import { ColabSolverError } from '../../errors.js';
 import { delayAfter, pause } from '../../retry.js';
 import { HttpRefusal, StreamCut } from '../failure.js';
@@ -59,7 +60,7 @@ export class Download {
     return this.#receivedBytes === wholeBytes ? undefined : new StreamCut();
   }
 
-  async #begun(): Promise<Response> {
+  async #begun(): Promise<HttpAnswer> {
     const { channel, path, sink, signal } = this.#options;
     if (this.#receivedBytes > 0) await sink.restart();
     this.#receivedBytes = 0;
@@ -69,7 +70,7 @@ export class Download {
   }
 
   /** The rest of what was begun; undefined where there is none, or none that belongs to it. */
-  async #resumed(): Promise<Response | undefined> {
+  async #resumed(): Promise<HttpAnswer | undefined> {
     const { channel, path, signal } = this.#options;
     if (this.#receivedBytes === 0) return undefined;
     try {
@@ -92,21 +93,21 @@ interface ContentRange {
   total: number | undefined;
 }
 
-function rangeOf(answer: Response): ContentRange | undefined {
+function rangeOf(answer: HttpAnswer): ContentRange | undefined {
   const header = answer.headers.get('content-range') ?? '';
   const [, start, total] = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(header) ?? [];
   if (answer.status !== 206 || start === undefined) return undefined;
   return { start: Number(start), total: total === '*' ? undefined : Number(total) };
 }
 
-function wholeSize(answer: Response): number | undefined {
+function wholeSize(answer: HttpAnswer): number | undefined {
   if (answer.status === 206) return rangeOf(answer)?.total;
   const length = answer.headers.get('content-length');
-  const isEncoded = answer.headers.has('content-encoding');
+  const isEncoded = answer.headers.get('content-encoding') !== null;
   return length === null || isEncoded ? undefined : Number(length);
 }
 
-function versionOf({ headers }: Response): string {
+function versionOf({ headers }: HttpAnswer): string {
   return headers.get('etag') ?? headers.get('last-modified') ?? '';
 }
 

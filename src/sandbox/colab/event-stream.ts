@@ -1,5 +1,5 @@
 /** The `data` of each server-sent event, in order. Ending the loop early cancels the body. */
-export async function* eventData(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+export async function* eventData(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   let data: string[] = [];
   for await (const line of linesOf(body)) {
     if (line === '') {
@@ -12,7 +12,7 @@ export async function* eventData(body: ReadableStream<Uint8Array>): AsyncGenerat
 }
 
 /** Lines end with LF, CRLF or CR; an unfinished last one is not an event and is dropped. */
-async function* linesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let pieces: string[] = [];
   let afterReturn = false;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { HttpAnswer } from '../../loopback-fetch.js';
 import { ColabSolverError } from '../../errors.js';
 import type { RetryPolicy } from '../../retry.js';
 import { retry, saysRetryable } from '../../retry.js';
@@ -46,7 +47,7 @@ export class FileChannel {
   }
 
   /** The file's bytes as they are, from `start` on if the server can do that. */
-  get(path: string, start: number, options: FileCallOptions): Promise<Response> {
+  get(path: string, start: number, options: FileCallOptions): Promise<HttpAnswer> {
     const headers = {
       'accept-encoding': 'identity',
       ...(start > 0 && { range: `bytes=${start}-` }),
@@ -82,7 +83,7 @@ export class FileChannel {
     target: string,
     request: GuardedRequest,
     options: FileRequestOptions,
-  ): Promise<Response> {
+  ): Promise<HttpAnswer> {
     const { signal, isRetryable = saysRetryable } = options;
     const path = target.replace(/^(files|api\/contents)\/|\?.*$/g, '');
     return retry(

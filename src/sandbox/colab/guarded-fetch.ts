@@ -1,4 +1,7 @@
+import { loopbackFetch } from '../../loopback-fetch.js';
+import type { HttpAnswer } from '../../loopback-fetch.js';
 import { patientFetch } from '../../patient-fetch.js';
+import { isLoopbackHost } from '../../safe-url.js';
 import { HttpRefusal } from '../failure.js';
 
 export interface GuardedRequest {
@@ -16,12 +19,14 @@ const MAX_REDIRECTS = 3;
  * `fetch` that waits as long as the answer takes, goes through the proxy of the environment, follows redirects within the origin only, so that no credential
  * leaves it, and throws {@link HttpRefusal} for every answer that is not 2xx.
  */
-export async function guardedFetch(url: URL, request: GuardedRequest): Promise<Response> {
+export async function guardedFetch(url: URL, request: GuardedRequest): Promise<HttpAnswer> {
   let target = url;
   for (let redirects = 0; ; redirects++) {
     const { method, headers, body: sent = null, signal = null } = request;
-    const init = { method, headers, body: sent, signal, redirect: 'manual' } as const;
-    const response = await patientFetch(target, init);
+    const init = { method, headers, body: sent, signal };
+    const response = isLoopbackHttp(target)
+      ? await loopbackFetch(target, init)
+      : await patientFetch(target, { ...init, redirect: 'manual' });
     if (response.ok) return response;
     const next = redirectTarget(response, target);
     const body = await response.text();
@@ -34,8 +39,12 @@ export async function guardedFetch(url: URL, request: GuardedRequest): Promise<R
 }
 
 /** Only the redirects that keep method and body. */
-function redirectTarget(response: Response, from: URL): URL | undefined {
+function redirectTarget(response: HttpAnswer, from: URL): URL | undefined {
   const location = response.headers.get('location');
   if (location === null || (response.status !== 307 && response.status !== 308)) return undefined;
   return URL.canParse(location, from.href) ? new URL(location, from.href) : undefined;
+}
+
+function isLoopbackHttp({ protocol, hostname }: URL): boolean {
+  return protocol === 'http:' && isLoopbackHost(hostname);
 }

@@ -131,10 +131,8 @@ export class McpConnection {
   async #handshake(): Promise<Link> {
     const transport = new McpTransport(this.#options);
     const client = new Client(CLIENT_INFO, { capabilities: {} });
-    transport.onmessage = (message): void => {
-      if ('method' in message && message.method === 'notifications/progress') {
-        this.#onProgress(message.params);
-      }
+    transport.onprogress = (params): void => {
+      this.#onProgress(params);
     };
     using linked = linkSignal(this.#stop.signal);
     const options = { signal: linked.signal, timeout: HANDSHAKE_MS };

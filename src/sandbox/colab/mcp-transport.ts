@@ -2,6 +2,7 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 import { eventData } from './event-stream.js';
+import type { HttpAnswer } from '../../loopback-fetch.js';
 import { HttpRefusal, StreamCut } from '../failure.js';
 import { guardedFetch } from './guarded-fetch.js';
 import type { SignIn } from './sign-in.js';
@@ -51,6 +52,8 @@ export class McpTransport implements Transport {
   onmessage?: NonNullable<Transport['onmessage']>;
   onerror?: NonNullable<Transport['onerror']>;
   onclose?: NonNullable<Transport['onclose']>;
+  /** Gets the `params` of progress notifications, which the SDK would take for errors: their tokens are ours. */
+  onprogress?: (params: unknown) => void;
   sessionId?: string;
 
   readonly #options: TransportOptions;
@@ -123,7 +126,8 @@ export class McpTransport implements Transport {
     for await (const message of messagesOf(response)) {
       const isAnswer = message.method === undefined && String(message.id) === String(id);
       if (isAnswer && this.#goStateless(request, message)) return;
-      this.onmessage?.(wellFormed(message, isAnswer ? id : message.id));
+      if (message.method === 'notifications/progress') this.onprogress?.(message.params);
+      else this.onmessage?.(wellFormed(message, isAnswer ? id : message.id));
       if (isAnswer) return;
     }
     throw new StreamCut();
@@ -170,7 +174,7 @@ export class McpTransport implements Transport {
     }
   }
 
-  async #post(message: JSONRPCMessage, signal?: AbortSignal): Promise<Response> {
+  async #post(message: JSONRPCMessage, signal?: AbortSignal): Promise<HttpAnswer> {
     const sent = this.#isStateless ? selfContained(message) : { message, headers: {} };
     const headers = { ...(await this.#headers()), ...sent.headers };
     const body = JSON.stringify(sent.message);
@@ -200,7 +204,7 @@ function newExchange(): Exchange {
   return { begun, markBegun, controller: new AbortController() };
 }
 
-async function* messagesOf(response: Response): AsyncGenerator<Message> {
+async function* messagesOf(response: HttpAnswer): AsyncGenerator<Message> {
   const contentType = response.headers.get('content-type') ?? '';
   if (contentType.includes('text/event-stream') && response.body !== null) {
     for await (const data of eventData(response.body)) yield parseMessage(data, response);
@@ -215,7 +219,7 @@ async function* messagesOf(response: Response): AsyncGenerator<Message> {
   }
 }
 
-function parseMessage(data: string, response: Response): Message {
+function parseMessage(data: string, response: HttpAnswer): Message {
   try {
     return MessageSchema.parse(JSON.parse(data));
   } catch (cause) {

@@ -1,3 +1,4 @@
+import type { HttpAnswer } from '../../loopback-fetch.js';
 import { abortable } from '../../abort.js';
 import { SandboxError } from '../../errors.js';
 import type { RetryPolicy } from '../../retry.js';
@@ -48,7 +49,7 @@ export class ProxyAccess {
     target: string,
     request: GuardedRequest,
     signal: AbortSignal | undefined,
-  ): Promise<Response> {
+  ): Promise<HttpAnswer> {
     const info = await this.#current(signal);
     try {
       return await this.#fetch(info, target, request, signal);
@@ -126,7 +127,7 @@ export class ProxyAccess {
     target: string,
     request: GuardedRequest,
     signal: AbortSignal | undefined,
-  ): Promise<Response> {
+  ): Promise<HttpAnswer> {
     const url = new URL(`${proxyAddress(info)}/${target}`);
     this.#limiter = limiterFor(new URL(url.origin), this.#policy);
     const headers = { ...request.headers, 'x-colab-runtime-proxy-token': info.token };

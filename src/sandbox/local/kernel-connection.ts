@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { z } from 'zod';
-import { sleep } from '../../abort.js';
 import { InternalError, SandboxError } from '../../errors.js';
 import type { JupyterApi } from './jupyter-api.js';
 import { StatusSchema, decodeFrame } from './kernel-protocol.js';
@@ -58,14 +57,12 @@ export class KernelConnection implements Kernel {
     if (this.#request) throw new InternalError(`Two scripts at once on kernel ${this.kernelId}.`);
     const request = new KernelRequest(code, this.#clientId, onOutput);
     this.#request = request;
-    const ended = new AbortController();
-    // Rejects when it is told to stop.
-    this.#watch(ended.signal).catch(() => undefined);
+    const watch = this.#watch(request);
     try {
       this.#stream.write(request.frame);
       return await request.done;
     } finally {
-      ended.abort();
+      clearInterval(watch);
       this.#request = undefined;
     }
   }
@@ -111,20 +108,26 @@ export class KernelConnection implements Kernel {
   }
 
   /** Jupyter does not tell of every end a kernel can come to, so one that stays silent is asked after. */
-  async #watch(signal: AbortSignal): Promise<void> {
+  #watch(request: KernelRequest): NodeJS.Timeout {
     let idleChecks = 0;
-    while (!this.#lost) {
-      const seen = this.#messagesSeen;
-      await sleep(CHECK_INTERVAL_MS, signal);
-      if (seen !== this.#messagesSeen || this.#isHandling) {
-        idleChecks = 0;
-        continue;
-      }
+    let seen = this.#messagesSeen;
+    let isChecking = false;
+    const check = async (): Promise<void> => {
       const state = await this.#findState();
-      idleChecks = state === 'idle' ? idleChecks + 1 : 0;
+      isChecking = false;
+      if (this.#request !== request) return;
+      idleChecks = state === 'idle' && seen === this.#messagesSeen ? idleChecks + 1 : 0;
       if (state instanceof SandboxError) this.#lose(state);
       else if (idleChecks === IDLE_CHECKS) this.#lose(this.#lossBecause('it lost the request'));
-    }
+    };
+    return setInterval(() => {
+      const isSilent = seen === this.#messagesSeen && !this.#isHandling;
+      seen = this.#messagesSeen;
+      if (!isSilent) idleChecks = 0;
+      if (!isSilent || isChecking) return;
+      isChecking = true;
+      void check();
+    }, CHECK_INTERVAL_MS);
   }
 
   /** The kernel's state as Jupyter has it, or the error to end with where it is gone. */

@@ -12,6 +12,9 @@ const usage = {
   totalTokenCount: 1234,
   requests: 2,
 };
+const notWritten = () => {
+  throw new Error('Nothing is written down here.');
+};
 const end = (fields: Partial<RunEvent & { type: 'run-end' }> = {}): RunEvent => ({
   type: 'run-end',
   status: 'answered',
@@ -22,6 +25,8 @@ const end = (fields: Partial<RunEvent & { type: 'run-end' }> = {}): RunEvent => 
   steps: 2,
   executions: 1,
   durationMs: 4123,
+  toRecordedRun: notWritten,
+  toNotebook: notWritten,
   ...fields,
 });
 const text = (piece: string, thought = false): RunEvent => ({ type: 'text', text: piece, thought });

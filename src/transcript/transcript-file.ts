@@ -1,0 +1,112 @@
+import { randomUUID } from 'node:crypto';
+import { constants } from 'node:fs';
+import { access, copyFile, link, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, extname, join, parse, resolve } from 'node:path';
+import { recordedRunLine } from '../agent/recorded-run.js';
+import type { RecordedRun } from '../agent/recorded-run.js';
+import { ConfigError } from '../errors.js';
+import { notebookOf } from '../parts/notebook.js';
+import { htmlPage } from './html-page.js';
+import { markdownPage } from './markdown-page.js';
+
+const WRITERS: Readonly<Record<string, (run: RecordedRun) => string>> = {
+  '.ipynb': (run) => `${JSON.stringify(notebookOf(run), undefined, 1)}\n`,
+  '.md': markdownPage,
+  '.html': htmlPage,
+  '.jsonl': recordedRunLine,
+};
+
+export interface TranscriptFileOptions {
+  /** Whether a file that is there may be replaced. */
+  force: boolean;
+}
+
+/**
+ * Checks, before anything is run, that a transcript can be saved there; the ending of the name decides its form.
+ * @throws {ConfigError} `BAD_OPTION` for an ending unknown to us, a folder that is missing or may not be written to, and
+ * a file that is there, unless it may be replaced.
+ */
+export async function checkTranscriptFile(
+  path: string,
+  { force }: TranscriptFileOptions,
+): Promise<void> {
+  if (!(extname(path).toLowerCase() in WRITERS)) {
+    throw refusal(
+      path,
+      `its name ends in none of ${Object.keys(WRITERS).join(', ')}`,
+      'Name it so.',
+    );
+  }
+  const folder = dirname(resolve(path));
+  const isFolder = (await stat(folder).catch(() => undefined))?.isDirectory() === true;
+  if (!isFolder) throw refusal(path, `there is no folder ${folder}`, 'Make it, or name another.');
+  await access(folder, constants.W_OK).catch((cause: unknown) => {
+    throw refusal(path, `the folder ${folder} may not be written to`, 'Name another.', cause);
+  });
+  const found = await stat(path).catch(() => undefined);
+  if (found === undefined) return;
+  if (!found.isFile()) throw refusal(path, 'it is no file', 'Name another.');
+  if (!force) throw refusal(path, 'it is there already', 'Name another, or add --force.');
+}
+
+/**
+ * Writes the transcript, whole or not at all, in the form that the ending names. Where a file has appeared that may not
+ * be replaced, a number is put to the name (`run-2.ipynb`), so that nothing is lost. Returns the path it has.
+ * @throws {ConfigError} `BAD_OPTION` where it cannot be written.
+ */
+export async function saveTranscript(
+  run: RecordedRun,
+  path: string,
+  { force }: TranscriptFileOptions,
+): Promise<string> {
+  const write = WRITERS[extname(path).toLowerCase()];
+  if (write === undefined)
+    throw refusal(path, 'the ending of its name is unknown', 'Name another.');
+  const target = resolve(path);
+  const draft = join(dirname(target), `.${randomUUID()}.tmp`);
+  try {
+    await writeFile(draft, write(run), { flag: 'wx' });
+    if (!force) return await placeNew(draft, target);
+    await rename(draft, target);
+    return target;
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw refusal(path, reason, 'Make room, or name another.', cause);
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
+
+/** Unlike a renaming this never replaces a file. */
+async function placeNew(draft: string, target: string): Promise<string> {
+  const { dir, name, ext } = parse(target);
+  for (let number = 1; ; number += 1) {
+    const candidate = number === 1 ? target : join(dir, `${name}-${number}${ext}`);
+    try {
+      await linkOrCopy(draft, candidate);
+      return candidate;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+  }
+}
+
+/** Some file systems have no hard links. */
+async function linkOrCopy(draft: string, target: string): Promise<void> {
+  try {
+    await link(draft, target);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw error;
+    await copyFile(draft, target, constants.COPYFILE_EXCL);
+  }
+}
+
+function refusal(path: string, why: string, remedy: string, cause?: unknown): ConfigError {
+  return new ConfigError(
+    'BAD_OPTION',
+    `The transcript cannot be saved as ${path}: ${why}. ${remedy}`,
+    {
+      cause,
+    },
+  );
+}
