@@ -34,6 +34,7 @@ import type { Sandbox } from './sandbox/sandbox.js';
 import { LazyPool } from './sandbox/lazy-pool.js';
 import type { LazyPoolOptions } from './sandbox/lazy-pool.js';
 import { stateFolder } from './state-folder.js';
+import { saveTranscript } from './transcript/transcript-file.js';
 
 export interface SolverOptions extends Omit<ConfigOptions, 'model' | 'sandbox'> {
   /** A Gemini model id (default `gemini-flash-latest`), `replay:<recorded.jsonl>`, or a model of your own. */
@@ -96,6 +97,7 @@ export async function createSolver(options: SolverOptions = {}): Promise<Solver>
   return solverIn(place, tools, {
     maxSessions: poolSize,
     folder: conversationsFolder(stateFolder(env)),
+    saveTranscript,
     openModel: async (id) => openModel(resolveModelConfig({ ...rest, model: id })),
   });
 }
@@ -191,7 +193,7 @@ function configuredPlace(config: SandboxConfig, hooks: OpenHooks): Place {
 function solverIn(
   { facts, opensEarly, open, ownsSandbox, runtime, kind }: Place,
   tools: Pick<Workshop, 'model' | 'functions' | 'limits' | 'logger'>,
-  { maxSessions, ...ofChats }: Pick<ChatWorkshop, 'folder' | 'openModel'> & { maxSessions: number },
+  { maxSessions, ...ofChats }: Pick<ChatWorkshop, 'folder' | 'openModel' | 'saveTranscript'> & { maxSessions: number },
 ): Solver {
   const pool = new LazyPool({ open, ownsSandbox, size: maxSessions });
   const workshop = {

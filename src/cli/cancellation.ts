@@ -14,7 +14,13 @@ export class OutputClosed extends Error {
   }
 }
 
+/** Ctrl-C for a part of the work: while somebody takes it, it ends nothing else. */
+export interface Interrupts {
+  take(onInterrupt: () => void): Disposable;
+}
+
 export interface Cancellation extends Disposable {
+  readonly interrupts: Interrupts;
   readonly signal: AbortSignal;
   abort(reason: Error): void;
 }
@@ -23,21 +29,34 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /** `npm start` delivers one Ctrl-C twice; a person needs longer for a second one. */
 const REPEAT_MS = 500;
 
-/** The first signal aborts; one that comes more than half a second after the last calls `onInsist`. */
+/** The first signal aborts, save for a Ctrl-C that somebody takes; one that comes more than half a second after the last calls `onInsist`. */
 export function cancelOnSignals({ onInsist }: { onInsist: () => void }): Cancellation {
   const controller = new AbortController();
+  const takers: (() => void)[] = [];
   let lastAt = -Infinity;
   const onSignal = (name: NodeJS.Signals): void => {
     const now = performance.now();
     const isRepeat = now - lastAt < REPEAT_MS;
     lastAt = now;
     if (isRepeat) return;
-    if (controller.signal.aborted) onInsist();
+    const taker = name === 'SIGINT' ? takers.at(-1) : undefined;
+    if (taker !== undefined && !controller.signal.aborted) taker();
+    else if (controller.signal.aborted) onInsist();
     else controller.abort(new Cancelled(name));
   };
   for (const name of SIGNALS) process.on(name, onSignal);
   return {
     signal: controller.signal,
+    interrupts: {
+      take(onInterrupt) {
+        takers.push(onInterrupt);
+        return {
+          [Symbol.dispose]() {
+            takers.splice(takers.indexOf(onInterrupt), 1);
+          },
+        };
+      },
+    },
     abort(reason) {
       controller.abort(reason);
     },

@@ -3,6 +3,7 @@ Examples:
   colab-solver solve "How many primes are below one million?"
   colab-solver solve --file sales.csv --out-dir out "Plot the sales by month"
   colab-solver solve --sandbox colab --accelerator T4 "Which GPU is this?"
+  colab-solver chat sales.csv
   colab-solver replay runs.jsonl --concurrency 2
   colab-solver doctor
 
@@ -42,6 +43,24 @@ Output:
   --notebook and --save write the whole run when it ends, also where it is cancelled or fails: .ipynb for
   Jupyter and Colab, .html and .md to read, .jsonl for replay and replay: models.
   GEMINI_API_KEY must be set, save for replay: models. Exit code 3 says that there is no answer.
+`;
+
+export const chatHelp = `
+Examples:
+  colab-solver chat sales.csv
+  colab-solver chat --resume
+  printf 'Let x = 6.\\nTimes 7?\\n' | colab-solver chat
+
+On a terminal: /help lists the commands, Tab completes them and paths, @path attaches a file, \\ at the
+end of a line goes on, a paste is one message. Ctrl-C stops a turn and leaves variables and the chat as
+they are; twice on an empty line, or Ctrl-D, leaves. What is typed while something runs waits its turn.
+
+From a pipe each line is a message, commands included; one that ends with \\ goes on with the next.
+Answers and what commands show go to standard output, all else to standard error. The exit code is that
+of the last message: 3 without an answer, 1 where it failed.
+
+Conversations are stored as they go in COLAB_SOLVER_HOME/conversations, readable by you alone; files that
+scripts made beside them, or in --out-dir.
 `;
 
 export const replayHelp = `

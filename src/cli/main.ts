@@ -31,6 +31,7 @@ const exitCode = await runProgram(process.argv.slice(2), {
   stderr: process.stderr,
   env: process.env,
   signal: cancellation.signal,
+  interrupts: cancellation.interrupts,
 });
 process.exitCode = output.hasFailed ? exitCodes.fault : exitCode;
 setTimeout(() => {

@@ -6,6 +6,7 @@ import { exitCodeOfError, exitCodes } from './exit-code.js';
 import type { ExitCode } from './exit-code.js';
 import { faultText } from './fault-text.js';
 import {
+  chatHelp,
   cleanHelp,
   doctorHelp,
   listHelp,
@@ -27,6 +28,7 @@ import {
   portNumber,
   wholeNumber,
 } from './options.js';
+import type { ChatFlags } from './chat/chat-host.js';
 import type { DoctorFlags } from './doctor.js';
 import type { ReplayFlags } from './replay.js';
 import type { CleanFlags } from './sandbox-clean.js';
@@ -84,6 +86,7 @@ function buildProgram(context: CommandContext, onEnd: (code: ExitCode) => void):
     });
 
   addSolve(program, context, onEnd);
+  addChat(program, context, onEnd);
   addReplay(program, context, onEnd);
   addSandbox(program, context, onEnd);
   addDoctor(program, context, onEnd);
@@ -122,6 +125,30 @@ function addSolve(
         command.error('error: --json and --events exclude each other');
       const { solveCommand } = await import('./solve.js');
       onEnd(await solveCommand(command.args, flags, context));
+    });
+}
+
+function addChat(program: Command, context: CommandContext, onEnd: (code: ExitCode) => void): void {
+  const command = program
+    .command('chat')
+    .summary('talk, with a session that lasts')
+    .description(
+      'A conversation over one session: later turns see the variables and files of earlier ones.',
+    )
+    .argument('[files...]', 'files that scripts find in their working directory')
+    .usage('[options] [file ...]')
+    .option('--resume [id]', 'go on with a stored conversation; without an id the latest');
+  addFileOption(addModelOptions(command));
+  addSandboxOptions(command);
+  addLimitOptions(command);
+  command
+    .optionsGroup('Output:')
+    .option('--out-dir <dir>', 'where the files that scripts made are saved');
+  addLogLevelOption(command)
+    .addHelpText('after', chatHelp)
+    .action(async (files: string[], flags: ChatFlags) => {
+      const { chatCommand } = await import('./chat.js');
+      onEnd(await chatCommand(files, flags, context));
     });
 }
 

@@ -61,7 +61,11 @@ export const rooms: readonly Room[] = [
   },
   {
     place: 'solver.ts',
-    imports: [...base, 'config.ts', 'agent/', 'batch/', 'parts/', 'sandbox/', ...implementations],
+    imports: [
+      ...base,
+      ...['config.ts', 'transcript/', 'agent/', 'batch/', 'parts/', 'sandbox/'],
+      ...implementations,
+    ],
   },
   {
     place: 'index.ts',
@@ -81,12 +85,12 @@ export const rooms: readonly Room[] = [
 export const vendorPlaces: Readonly<Record<string, readonly string[]>> = {
   '@google/genai': ['agent/gemini-model.ts', 'parts/genai.ts'],
   '@modelcontextprotocol/sdk': ['sandbox/colab/', 'sandbox/local/'],
-  '@lezer/highlight': ['transcript/'],
-  '@lezer/python': ['transcript/'],
+  '@lezer/highlight': ['transcript/', 'cli/render/'],
+  '@lezer/python': ['transcript/', 'cli/render/'],
   commander: ['cli/'],
   'csv-parse': ['batch/data-records.ts'],
   'google-auth-library': ['sandbox/colab/'],
-  'markdown-it': ['transcript/'],
+  'markdown-it': ['transcript/', 'cli/render/'],
   'p-queue': ['sandbox/session-pool.ts', 'batch/'],
   pino: ['logger.ts'],
   undici: ['patient-fetch.ts'],

@@ -5,6 +5,7 @@ import type { Usage } from '../../parts/usage.js';
 import type { AttachedFile } from '../attached-file.js';
 import type { RunEvent, SolveResult } from '../events.js';
 import type { Model } from '../model.js';
+import type { RecordedRun } from '../recorded-run.js';
 import type { ChatTurn } from './conversation-state.js';
 import type { VariableList } from './variables.js';
 
@@ -40,6 +41,8 @@ export interface Chat extends AsyncDisposable {
   /** Under which the conversation is stored and can be resumed. */
   readonly id: string;
   readonly model: string;
+  /** Where scripts run, for people; undefined until it has been opened. */
+  readonly runtime: string | undefined;
   readonly turns: readonly ChatTurn[];
   /** The conversation as people are shown it. */
   readonly contents: readonly Content[];
@@ -78,11 +81,14 @@ export interface Chat extends AsyncDisposable {
   variables(options?: CallOptions): Promise<VariableList>;
   /** Another model from the next turn on; by id as in `createSolver`. */
   useModel(model: string | Model): Promise<void>;
+  /** The conversation as it is stored elsewhere: JSON that `replay` reads back, its prompt the first one. */
+  toRecordedRun(): RecordedRun;
   /**
-   * Writes the conversation to a file: `.jsonl` as a recorded run.
-   * @throws {ConfigError} `BAD_OPTION` for another ending, or where the file cannot be written.
+   * Writes the conversation to a file, in the form its ending names: `.ipynb`, `.md`, `.html` or `.jsonl`. Unless `force`
+   * is set a file that is there stays and this one gets a number. Returns the path it has.
+   * @throws {ConfigError} `BAD_OPTION` for another ending, where nothing was said yet, or it cannot be written.
    */
-  save(path: string): Promise<void>;
+  save(path: string, options?: { force?: boolean }): Promise<string>;
   /** Ends what goes on and closes the session; the stored conversation can be resumed. */
   close(): Promise<void>;
 }

@@ -10,6 +10,7 @@ import { attachFiles } from '../attached-file.js';
 import type { AttachedFile } from '../attached-file.js';
 import type { RunEvent, SolveResult } from '../events.js';
 import type { Model } from '../model.js';
+import type { RecordedRun } from '../recorded-run.js';
 import { logEvent } from '../run-log.js';
 import { runScript } from '../run-script.js';
 import { RunSession } from '../run-session.js';
@@ -24,7 +25,7 @@ import type { ConversationLine } from './conversation-line.js';
 import { applyLine, emptyState, shownContents } from './conversation-state.js';
 import type { ChatTurn, ConversationState } from './conversation-state.js';
 import { makeRoom } from './make-room.js';
-import { saveConversation } from './save-conversation.js';
+import { recordedConversation } from './recorded-conversation.js';
 import { scriptsToRerun } from './rerun-scripts.js';
 import { ranByUser, stoppedScript, TurnWriter } from './turn-writer.js';
 import type { TurnEnding } from './turn-writer.js';
@@ -38,6 +39,8 @@ export interface ChatWorkshop extends Workshop {
   folder: string;
   openModel(id: string): Promise<Model>;
   limitsFor(own: RunLimits): RunConfig;
+  /** Writes in the form that the ending of the path names; returns the path it has. */
+  saveTranscript(run: RecordedRun, path: string, options: { force: boolean }): Promise<string>;
 }
 
 const DEFAULT_CONTEXT_TOKENS = 800_000;
@@ -51,7 +54,10 @@ export class Conversation implements Chat {
   readonly #workshop: ChatWorkshop;
   readonly #contextTokens: number;
   readonly #state: ConversationState = emptyState();
-  readonly #file: ConversationFile | undefined;
+  readonly #isStored: boolean;
+  #file: ConversationFile | undefined;
+  /** Written before the first thing that happens, so that a chat in which nothing does leaves no file. */
+  #heading: ConversationLine | undefined;
   #files: AttachedFile[] = [];
   #session: RunSession;
   #model: Model;
@@ -60,6 +66,8 @@ export class Conversation implements Chat {
   #closing: Promise<void> | undefined;
   /** Files of the stored conversation that were not looked for yet. */
   #awaited: string[] = [];
+  /** True where it can be stored no further. */
+  #isBroken = false;
   /** To be told with the next events. */
   #notices: string[] = [];
 
@@ -73,9 +81,14 @@ export class Conversation implements Chat {
     const startedAt = new Date().toISOString();
     const id =
       resume === undefined ? newId(startedAt) : resolveConversation(workshop.folder, resume);
-    this.#file = isStored ? new ConversationFile(workshop.folder, id) : undefined;
-    if (resume === undefined) this.#write({ type: 'conversation', version: 1, id, startedAt });
-    else this.#restore(id);
+    this.#isStored = isStored;
+    if (resume === undefined) {
+      this.#heading = { type: 'conversation', version: 1, id, startedAt };
+      applyLine(this.#state, this.#heading);
+    } else {
+      if (isStored) this.#file = new ConversationFile(workshop.folder, id);
+      this.#restore(id);
+    }
   }
 
   get id(): string {
@@ -84,6 +97,10 @@ export class Conversation implements Chat {
 
   get model(): string {
     return this.#model.id;
+  }
+
+  get runtime(): string | undefined {
+    return this.#workshop.runtime();
   }
 
   get turns(): readonly ChatTurn[] {
@@ -236,8 +253,12 @@ export class Conversation implements Chat {
     this.#model = chosen;
   }
 
-  save(path: string): Promise<void> {
-    return saveConversation(path, { ...this.#state, model: this.#model.id });
+  toRecordedRun(): RecordedRun {
+    return recordedConversation(this.#state, { model: this.model, runtime: this.runtime });
+  }
+
+  async save(path: string, { force = false }: { force?: boolean } = {}): Promise<string> {
+    return this.#workshop.saveTranscript(this.toRecordedRun(), path, { force });
   }
 
   close(): Promise<void> {
@@ -379,9 +400,14 @@ export class Conversation implements Chat {
   /** The state and the file come forward together; where the file cannot, the chat goes on and the user is told once. */
   #write(line: ConversationLine): void {
     applyLine(this.#state, line);
+    if (!this.#isStored || this.#isBroken) return;
     try {
-      this.#file?.append(line);
+      this.#file ??= new ConversationFile(this.#workshop.folder, this.id);
+      if (this.#heading !== undefined) this.#file.append(this.#heading);
+      this.#heading = undefined;
+      this.#file.append(line);
     } catch (error) {
+      this.#isBroken = true;
       this.#file?.[Symbol.dispose]();
       this.#notices.push(
         `The conversation is not stored any more: ${String(error)}. Save it with save() before you leave.`,

@@ -3,7 +3,7 @@ import { countOf, formatBytes, formatCount, formatDuration, formatElapsed } from
 import { displayWidth, fitWidth } from './display-width.js';
 import type { Style } from './palette.js';
 import { printable } from './printable.js';
-import type { Screen } from './screen.js';
+import type { RunScreen } from './screen.js';
 import { ScriptView } from './script-view.js';
 
 export interface RunViewOptions {
@@ -14,6 +14,8 @@ export interface RunViewOptions {
    * it turns out not to be the answer. Default false: text appears as it streams.
    */
   holdsAnswer?: boolean;
+  /** One turn of a chat after another: steps are not marked, and the end is one quiet line. Default false. */
+  isChat?: boolean;
 }
 
 type EventOf<Type extends RunEvent['type']> = Extract<RunEvent, { type: Type }>;
@@ -29,7 +31,7 @@ const ENDINGS: Record<RunStatus, { text: string; style: Style }> = {
 
 /** Shows a run as it happens; one call of {@link show} an event. */
 export class RunView {
-  readonly #screen: Screen;
+  readonly #screen: RunScreen;
   readonly #options: RunViewOptions;
   #script: ScriptView | undefined;
   #scripts = 0;
@@ -38,7 +40,7 @@ export class RunView {
   #text = '';
   #isThinking = false;
 
-  constructor(screen: Screen, options: RunViewOptions = {}) {
+  constructor(screen: RunScreen, options: RunViewOptions = {}) {
     this.#screen = screen;
     this.#options = options;
   }
@@ -46,6 +48,11 @@ export class RunView {
   /** The text shown since the last step began; the answer, once the run has ended. */
   get shownText(): string {
     return this.#options.holdsAnswer === true ? '' : this.#text;
+  }
+
+  /** Scripts shown so far. */
+  get scripts(): number {
+    return this.#scripts;
   }
 
   /** Says on the status line what is being waited for. */
@@ -124,6 +131,10 @@ export class RunView {
     this.#isThinking = false;
     const { paint, columns } = this.#screen;
     this.#screen.gap();
+    if (this.#options.isChat === true) {
+      this.waitFor(`asking ${this.#model}${step > 1 ? ` · step ${step}` : ''}`);
+      return;
+    }
     const title = `── step ${step} `;
     this.#screen.line(paint(title.padEnd(Math.min(columns, RULE_COLUMNS), '─'), 'dim'));
     this.#screen.gap();
@@ -153,7 +164,8 @@ export class RunView {
     this.#releaseText();
     this.#scripts += 1;
     this.#screen.gap();
-    this.#script = new ScriptView(this.#screen, this.#scripts);
+    const showAll = this.#options.isChat === true ? `/show ${this.#scripts}` : undefined;
+    this.#script = new ScriptView(this.#screen, this.#scripts, { showAll });
     this.#script.showCode(code);
   }
 
@@ -171,7 +183,8 @@ export class RunView {
     this.#screen.gap();
     if (end.reason !== undefined) this.notice(end.reason);
     const ending = ENDINGS[end.status];
-    const label = paint(ending.text, ending.style);
+    const isQuiet = this.#options.isChat === true && end.status === 'answered';
+    const label = isQuiet ? paint('✓', 'green') : paint(ending.text, ending.style);
     const all = figures(end);
     if (displayWidth(`${ending.text} · ${all}`) <= this.#screen.columns) {
       this.#screen.line(`${label}${paint(` · ${all}`, 'dim')}`);

@@ -21,6 +21,9 @@ export interface ScreenOptions {
   env?: NodeJS.ProcessEnv;
 }
 
+/** Where a run is shown. */
+export type RunScreen = Pick<Screen, keyof Screen>;
+
 const DEFAULT_COLUMNS = 100;
 /** Text wider than this is hard to read. */
 const MAX_COLUMNS = 110;

@@ -9,7 +9,7 @@ import { OutputLines } from './output-lines.js';
 import type { Span, Style } from './palette.js';
 import { printable } from './printable.js';
 import { pythonLines } from './python-spans.js';
-import type { Screen } from './screen.js';
+import type { RunScreen } from './screen.js';
 import { SeenOutput } from './seen-output.js';
 
 const INDENT = '  ';
@@ -30,7 +30,7 @@ const OUTCOMES: Record<Outcome, { text: string; style: Style }> = {
 
 /** One script in a frame: its code, its output as it appears, what became of it. */
 export class ScriptView {
-  readonly #screen: Screen;
+  readonly #screen: RunScreen;
   readonly #number: number;
   readonly #startedAt = performance.now();
   readonly #seen = new SeenOutput();
@@ -38,8 +38,16 @@ export class ScriptView {
   readonly #output: FoldedLines<Span[]>;
   #lastStream: OutputChunk['stream'] = 'stdout';
 
-  constructor(screen: Screen, number: number) {
+  readonly #showAll: string | undefined;
+
+  /** `showAll` is what to type in order to see what is not shown. */
+  constructor(
+    screen: RunScreen,
+    number: number,
+    { showAll }: { showAll?: string | undefined } = {},
+  ) {
     this.#screen = screen;
+    this.#showAll = showAll;
     this.#number = number;
     this.#output = this.#folded(OUTPUT_LINES);
   }
@@ -136,7 +144,8 @@ export class ScriptView {
         this.#inGutter(line);
       },
       printFold: (count) => {
-        this.#inGutter([{ text: `… ${countOf(count, 'line')} not shown …`, style: 'dim' }]);
+        const hint = this.#showAll === undefined ? '' : `; ${this.#showAll} shows all`;
+        this.#inGutter([{ text: `… ${countOf(count, 'line')} not shown${hint} …`, style: 'dim' }]);
       },
     });
   }
