@@ -68,6 +68,10 @@ Equal means: the same outcome, and the same text apart from blanks at both ends,
 (1e-6); for a script that failed, the same exception class where one is recorded. Warnings on
 standard error may be new. Scripts without a recorded result run but are not judged.
 
+The numbers of the final answer that scripts had printed are looked for in what they print now; --json
+counts the answers in which all are found. What solve --notebook and --save wrote can be replayed: the
+files that were attached must lie beside the file, or be named with --file.
+
 Each line of the file is {"id", "prompt", "contents"} with contents in Gemini's form, executableCode
 followed by codeExecutionResult. The file is read as it is needed, so its size does not matter.
 

@@ -165,7 +165,8 @@ function addReplay(
     )
     .argument('<recorded.jsonl>', 'recorded runs, one a line, or a notebook (.ipynb)')
     .option('--concurrency <n>', 'runs at once', wholeNumber, 1)
-    .option('--limit <n>', 'only the first n runs', wholeNumber);
+    .option('--limit <n>', 'only the first n runs', wholeNumber)
+    .option('--scripts', 'name every script, also where it is equal (always so for a notebook)');
   addExecutionTimeoutOption(addFileOption(command));
   addSandboxOptions(command);
   command.optionsGroup('Output:').option('--json', 'print the summary as one JSON object');

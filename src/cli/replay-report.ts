@@ -1,6 +1,7 @@
 import { countOf, formatCount, formatDuration, formatElapsed } from './render/amounts.js';
 import { printable } from './render/printable.js';
 import type { Screen } from './render/screen.js';
+import type { AnswerVerdict } from './replay-answer.js';
 import { shortDiff } from './replay-compare.js';
 import type { RunVerdict, ScriptVerdict } from './replay-run.js';
 
@@ -18,21 +19,30 @@ const MAX_NAMED = 5;
 /** Runs between two lines of progress where there is no terminal. */
 const PLAIN_EVERY = 100;
 
+export interface ReplayReportOptions {
+  /** So many runs are to come, where that is known. */
+  total?: number | undefined;
+  /** Whether every script is named with what it came to, and not only those that differ. */
+  listsScripts?: boolean;
+}
+
 /** Counts verdicts and shows the differences in the order of the file, whichever run ends first. */
 export class ReplayReport {
   readonly #screen: Screen;
   readonly #startedAt = performance.now();
   readonly #waiting = new Map<number, RunVerdict>();
   readonly #counts = { runs: 0, scripts: 0, judged: 0, equal: 0, failedRuns: 0, ignoredStderr: 0 };
+  readonly #answers = { judged: 0, kept: 0 };
+  readonly #listsScripts: boolean;
   readonly #notJudged: string[] = [];
   #notJudgedCount = 0;
   readonly #differences: Difference[] = [];
   #nextIndex = 0;
   readonly #total: number | undefined;
 
-  /** `total` runs are to come, where that is known. */
-  constructor(screen: Screen, total?: number) {
+  constructor(screen: Screen, { total, listsScripts = false }: ReplayReportOptions = {}) {
     this.#screen = screen;
+    this.#listsScripts = listsScripts;
     this.#total = total;
     screen.status((frame) => `${frame} ${this.#progress()}`);
   }
@@ -76,6 +86,9 @@ export class ReplayReport {
         ? [`${this.#notJudgedCount} not judged (${names}: no recorded result)`]
         : []),
       ...(failedRuns > 0 ? [`${countOf(failedRuns, 'run')} failed in the sandbox`] : []),
+      ...(this.#answers.judged > this.#answers.kept
+        ? [`${countOf(this.#answers.judged - this.#answers.kept, 'answer')} no longer borne out`]
+        : []),
       ...(ignoredStderr > 0 ? [`${ignoredStderr} apart from text on stderr`] : []),
     ].join(', ');
   }
@@ -100,6 +113,7 @@ export class ReplayReport {
       notJudged: this.#notJudgedCount,
       failedRuns,
       ignoredStderr,
+      answers: { ...this.#answers },
       durationMs: Math.round(performance.now() - this.#startedAt),
       differences: this.#differences,
     };
@@ -110,6 +124,7 @@ export class ReplayReport {
     for (const [index, script] of verdict.scripts.entries()) {
       this.#countScript(verdict.id, index + 1, script);
     }
+    if (verdict.answer !== undefined) this.#countAnswer(verdict.id, verdict.answer);
     if (verdict.fault !== undefined) {
       this.#counts.failedRuns += 1;
       this.#keep({ id: verdict.id, lines: [`! ${verdict.fault.message}`] });
@@ -119,8 +134,30 @@ export class ReplayReport {
     }
   }
 
+  /** The numbers of the final text that scripts had printed: a reader believes the answer for them. */
+  #countAnswer(id: string, { numbers, gone }: AnswerVerdict): void {
+    this.#answers.judged += 1;
+    if (gone.length > 0) {
+      this.#keep({
+        id,
+        lines: [`! the answer says ${gone.join(', ')}, which no script prints now`],
+      });
+      return;
+    }
+    this.#answers.kept += 1;
+    if (this.#listsScripts)
+      this.#list(`${id}, answer`, `its ${countOf(numbers, 'number')} still printed`);
+  }
+
+  #list(place: string, word: string): void {
+    this.#screen.resultLine(printable(`${place}: ${word}`));
+  }
+
   #countScript(id: string, script: number, verdict: ScriptVerdict): void {
     this.#counts.scripts += 1;
+    if (this.#listsScripts && isAsItWas(verdict)) {
+      this.#list(`${id}, script ${script}`, verdict === 'not-judged' ? 'not judged' : 'equal');
+    }
     if (verdict === 'not-judged') {
       this.#notJudgedCount += 1;
       if (this.#notJudged.length < MAX_NAMED) this.#notJudged.push(id);
@@ -162,4 +199,8 @@ export class ReplayReport {
     const seconds = Math.max(0.001, (performance.now() - this.#startedAt) / 1000);
     return `${(this.#counts.runs / seconds).toFixed(1)} runs/s`;
   }
+}
+
+function isAsItWas(verdict: ScriptVerdict): boolean {
+  return verdict === 'not-judged' || verdict.equal;
 }

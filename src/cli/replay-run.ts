@@ -1,15 +1,22 @@
 import type { AttachedFile } from '../agent/attached-file.js';
 import { recordedExecutions } from '../agent/recorded-run.js';
 import type { RecordedRun } from '../agent/recorded-run.js';
-import { SandboxError } from '../errors.js';
-import type { CodeExecutionResult } from '../parts/part.js';
+import { ConfigError, SandboxError } from '../errors.js';
+import { resultPart } from '../parts/result-part.js';
+import { joinedResult } from '../parts/transcript.js';
 import type { Session } from '../sandbox/sandbox.js';
 import type { SessionPool } from '../sandbox/session-pool.js';
+import { judgeAnswer } from './replay-answer.js';
+import type { AnswerVerdict } from './replay-answer.js';
 import { compareResults } from './replay-compare.js';
 import type { Comparison } from './replay-compare.js';
+import { filesOfRun } from './replay-files.js';
 
 export interface ReplayOptions {
+  /** Where the runs are from; the files that a run names are looked for beside it. */
+  path: string;
   executionTimeoutMs: number;
+  /** For every run. */
   files: readonly AttachedFile[];
   signal: AbortSignal;
 }
@@ -20,11 +27,13 @@ export type ScriptVerdict = Comparison | 'not-judged';
 export interface RunVerdict {
   id: string;
   scripts: ScriptVerdict[];
-  /** Set where the sandbox failed, so that the run's other scripts did not run. */
-  fault?: SandboxError;
+  /** Absent where the answer has no number that a script had printed, or not every script ran. */
+  answer?: AnswerVerdict;
+  /** Set where the sandbox failed or a file is missing, so that the run's other scripts did not run. */
+  fault?: SandboxError | ConfigError;
 }
 
-/** Runs a run's scripts, in order, in a session of its own. @throws the signal's reason when cancelled. */
+/** Runs a run's scripts, in order, in a session of its own, its files in place. @throws the signal's reason when cancelled. */
 export async function replayRun(
   run: RecordedRun,
   pool: SessionPool,
@@ -32,12 +41,15 @@ export async function replayRun(
 ): Promise<RunVerdict> {
   const verdict: RunVerdict = { id: run.id, scripts: [] };
   try {
+    const files = await filesOfRun(run, options);
     await inSession(pool, options.signal, async (session) => {
-      await runScripts(run, session, options, verdict.scripts);
+      const observed = await runScripts(run, session, { ...options, files }, verdict.scripts);
+      const answer = judgeAnswer(run, observed);
+      if (answer !== undefined) verdict.answer = answer;
     });
   } catch (error) {
     options.signal.throwIfAborted();
-    if (!(error instanceof SandboxError)) throw error;
+    if (!(error instanceof SandboxError || error instanceof ConfigError)) throw error;
     verdict.fault = error;
   }
   return verdict;
@@ -64,18 +76,14 @@ async function runScripts(
   session: Session,
   { executionTimeoutMs, files, signal }: ReplayOptions,
   verdicts: ScriptVerdict[],
-): Promise<void> {
+): Promise<string[]> {
+  const observed: string[] = [];
   for (const { name, path } of files) await session.uploadFile(name, { path }, { signal });
   for (const { code, results } of recordedExecutions(run)) {
     const execution = await session.execute(code, { timeoutMs: executionTimeoutMs, signal });
-    const recorded = recordedResult(results);
+    const recorded = joinedResult(results);
     verdicts.push(recorded === undefined ? 'not-judged' : compareResults(recorded, execution));
+    observed.push(resultPart(execution).codeExecutionResult.output);
   }
-}
-
-/** Several results of one script are its output in pieces; the last one says how it ended. */
-function recordedResult(results: readonly CodeExecutionResult[]): CodeExecutionResult | undefined {
-  const last = results.at(-1);
-  if (last === undefined) return undefined;
-  return { outcome: last.outcome, output: results.map(({ output }) => output).join('\n') };
+  return observed;
 }

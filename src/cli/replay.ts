@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 import { linkSignal } from '../abort.js';
 import { attachFiles } from '../agent/attached-file.js';
 import { readLines } from '../agent/json-lines.js';
+import { isNotebook } from '../agent/run-file.js';
 import { resolveRunConfig, resolveSandboxConfig } from '../config.js';
 import { SessionPool } from '../sandbox/session-pool.js';
 import { openSandbox } from '../solver.js';
@@ -21,6 +22,7 @@ export interface ReplayFlags extends SandboxFlags {
   limit?: number;
   file?: string[];
   json?: boolean;
+  scripts?: boolean;
 }
 
 /** A sandbox that fails this many runs in a row will fail the rest too. */
@@ -32,9 +34,9 @@ export async function replayCommand(
   context: CommandContext,
 ): Promise<ExitCode> {
   const { signal, stdout, stderr, env } = context;
-  const options = sandboxOptions(flags, env);
-  const sandboxConfig = resolveSandboxConfig(options);
-  const { executionTimeoutMs, logLevel } = resolveRunConfig(options);
+  const given = sandboxOptions(flags, env);
+  const sandboxConfig = resolveSandboxConfig(given);
+  const { executionTimeoutMs, logLevel } = resolveRunConfig(given);
   const files = await attachFiles(flags.file ?? []);
   await using feed = await RecordedRunFeed.open(path, { limit: flags.limit, signal });
 
@@ -52,9 +54,11 @@ export async function replayCommand(
   });
   await using pool = new SessionPool(sandbox, { size: flags.concurrency });
   const total = screen.isLive ? await totalOf(path, flags.limit, signal) : undefined;
-  const report = new ReplayReport(screen, total);
+  const listsScripts = flags.scripts ?? isNotebook(path);
+  const report = new ReplayReport(screen, { total, listsScripts });
   try {
-    await replayAll(feed, pool, report, flags.concurrency, { executionTimeoutMs, files, signal });
+    const options = { path, executionTimeoutMs, files, signal };
+    await replayAll(feed, pool, report, flags.concurrency, options);
   } finally {
     report.end();
   }
@@ -68,6 +72,7 @@ async function totalOf(
   limit: number | undefined,
   signal: AbortSignal,
 ): Promise<number | undefined> {
+  if (isNotebook(path)) return 1;
   if (!(await stat(path)).isFile()) return undefined;
   const lines = readLines(path, { signal });
   let total = 0;

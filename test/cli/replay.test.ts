@@ -1,3 +1,5 @@
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { commandLine } from './command-line.js';
 import { result, script, temporaryFolder, writeRuns } from './recorded-file.js';
@@ -102,4 +104,23 @@ describe('replay', () => {
     const { stdout } = await commandLine(['replay', path, '--file', path]);
     expect(stdout).toBe('1 of 1 judged outputs equal\n');
   });
+
+  it.each(['sales.csv', '../sales.csv', 'link.csv'])(
+    'a run that needs %s takes it from beside its recording only',
+    async (name) => {
+      await using folder = await temporaryFolder();
+      const inner = join(folder.path, 'runs');
+      await mkdir(inner);
+      await writeFile(join(folder.path, 'sales.csv'), 'secret');
+      await symlink(join(folder.path, 'sales.csv'), join(inner, 'link.csv'));
+      const path = await writeRuns(inner, { a: [script('print(1)'), result('1')] });
+      const run = JSON.parse(await readFile(path, 'utf8')) as object;
+      await writeFile(path, JSON.stringify({ ...run, metadata: { files: [{ name }] } }));
+      const { code, stdout } = await commandLine(['replay', path]);
+      expect(stdout).toContain(
+        `The run a needs the file ${name}, which does not lie beside ${path}.`,
+      );
+      expect(code).toBe(1);
+    },
+  );
 });

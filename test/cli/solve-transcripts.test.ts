@@ -68,11 +68,21 @@ describe('--notebook and --save', () => {
     ]);
     expect(cells.map(([, after]) => after)).toEqual(cells.map(([before]) => before));
 
-    for (const path of [notebook, record]) {
-      const replayed = await commandLine(['replay', path, '--file', table]);
-      expect(replayed).toMatchObject({ code: 0 });
-      expect(replayed.stdout).toContain('4 of 4 judged outputs equal');
-    }
+    // The table lies beside them, where replay finds it.
+    const replayed = await commandLine(['replay', notebook]);
+    expect(replayed.stdout.split('\n')).toEqual([
+      ...[1, 2, 3, 4].map((number) => `a.ipynb, script ${number}: equal`),
+      'a.ipynb, answer: its 1 number still printed',
+      '4 of 4 judged outputs equal',
+      '',
+    ]);
+    await writeFile(table, 'name,cm\nÅsa,171.5\nLi,161\n');
+    const changed = await commandLine(['replay', record]);
+    // A script that fails is judged by its exception alone; what it printed bears out the answer no more.
+    expect(changed.stdout).toMatch(
+      /! the answer says 331\.5, which no script prints now\n4 of 4 judged outputs equal, 1 answer no longer borne out\n/,
+    );
+    expect([replayed.code, changed.code]).toEqual([0, 0]);
   }, 120_000);
 
   it.each([
