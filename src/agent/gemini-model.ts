@@ -83,7 +83,7 @@ export function createGeminiModel(options: GeminiModelOptions): Model {
           reason: messageOf(error),
           attempt: attempt + 1,
           delayMs,
-          ...(error instanceof ColabSolverError && { code: error.code }),
+          ...(error instanceof ColabSolverError && { code: String(error.code) }),
         };
         await pause(delayMs, policy, signal);
       }
