@@ -1,9 +1,13 @@
+import { boolean } from './graders/boolean.js';
+import { choice } from './graders/choice.js';
 import { exact } from './graders/exact.js';
+import { math } from './graders/math.js';
+import { numeric } from './graders/numeric.js';
 import type { Grader, GraderFault, GraderOptions } from './grader.js';
 import type { Sample } from './sample.js';
 
 /** Those that need no more than a name. */
-export const builtInGraders: readonly Grader[] = [exact];
+export const builtInGraders: readonly Grader[] = [exact, numeric, boolean, choice, math];
 
 /** Graders by name; a later one replaces an earlier one of the same name. */
 export type GraderTable = ReadonlyMap<string, Grader>;
