@@ -13,6 +13,11 @@ export interface ConfigOptions {
   apiKey?: string | undefined;
   /** Default `GOOGLE_GEMINI_BASE_URL`, else Google's. */
   baseUrl?: string | undefined;
+  /**
+   * How the model is given the images that scripts display: inside the answer to its call (Gemini 3 and later), beside it
+   * (Gemini 2.5), or not. Default `auto`: by the model's name.
+   */
+  images?: ImageOption | undefined;
   /** `local` (embedded, the default), `colab`, or the URL of a Colab MCP server. */
   sandbox?: string | undefined;
   /** Accelerator of the Colab runtime, such as `T4` or `L4:HIGHMEM`, or several in order: `A100,L4,T4`. Default `NONE`. */
@@ -39,8 +44,11 @@ export interface ConfigOptions {
   env?: NodeJS.ProcessEnv | undefined;
 }
 
+export const imageOptions = ['auto', 'in-response', 'beside', 'none'] as const;
+export type ImageOption = (typeof imageOptions)[number];
+
 export type ModelConfig =
-  | { kind: 'gemini'; id: string; apiKey: string; baseUrl?: string }
+  | { kind: 'gemini'; id: string; apiKey: string; baseUrl?: string; images: ImageOption }
   | { kind: 'replay'; path: string };
 
 export type SandboxConfig =
@@ -97,6 +105,7 @@ const OptionsSchema = z.strictObject({
   model: z.string().min(1, 'must not be empty').default(DEFAULT_MODEL),
   apiKey: z.string().optional(),
   baseUrl: z.string().optional(),
+  images: z.enum(imageOptions).default('auto'),
   sandbox: z.string().min(1, 'must not be empty').default('local'),
   accelerator: z
     .string()
@@ -182,7 +191,13 @@ function modelConfig(options: CheckedOptions, env: NodeJS.ProcessEnv): ModelConf
   const baseUrl = options.baseUrl ?? (env['GOOGLE_GEMINI_BASE_URL'] || undefined);
   if (baseUrl !== undefined)
     requireSafeUrl(baseUrl, 'The Gemini base URL (GOOGLE_GEMINI_BASE_URL)');
-  return { kind: 'gemini', id: options.model, apiKey, ...(baseUrl !== undefined && { baseUrl }) };
+  return {
+    kind: 'gemini',
+    id: options.model,
+    apiKey,
+    images: options.images,
+    ...(baseUrl !== undefined && { baseUrl }),
+  };
 }
 
 /** Nobody should believe to compute on a GPU because an option was passed over in silence. */

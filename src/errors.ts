@@ -32,6 +32,7 @@ export type ConfigErrorCode =
   | 'EMPTY_PROMPT'
   | 'MISSING_KEY'
   | 'UNREADABLE_FILE'
+  | 'FILE_EXISTS'
   | 'BAD_RECORDED_RUN'
   | 'BAD_DATASET'
   | 'BAD_JOURNAL'

@@ -112,10 +112,10 @@ export async function solve(
   prompt: string | readonly Part[],
   options: SolverOptions & SolveOptions = {},
 ): Promise<SolveResult> {
-  const { files, signal, ...solverOptions } = options;
+  const { files, keptBytes, signal, ...solverOptions } = options;
   const solver = await createSolver({ ...solverOptions, maxSessions: 1 });
   try {
-    return await solver.solve(prompt, { files, signal });
+    return await solver.solve(prompt, { files, keptBytes, signal });
   } finally {
     // What cannot be closed must not take the place of the answer, or of the error that says why there is none.
     await solver.close().catch((error: unknown) => {
@@ -140,8 +140,13 @@ export async function openSandbox(config: SandboxConfig, hooks: OpenHooks = {}):
 
 function openModel(config: ModelConfig): Promise<Model> | Model {
   if (config.kind === 'replay') return createReplayModel(config.path);
-  const { id, apiKey, baseUrl } = config;
-  return createGeminiModel({ model: id, apiKey, ...(baseUrl !== undefined && { baseUrl }) });
+  const { id, apiKey, baseUrl, images } = config;
+  return createGeminiModel({
+    model: id,
+    apiKey,
+    ...(baseUrl !== undefined && { baseUrl }),
+    ...(images !== 'auto' && { images }),
+  });
 }
 
 /** Every secret we are told is known to the log, so that it takes it out wherever it turns up. */

@@ -41,6 +41,8 @@ export class EventTranscript {
         return;
       case 'notice':
       case 'output':
+      case 'display':
+      case 'files':
       case 'step-end':
       case 'run-end':
     }

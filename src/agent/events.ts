@@ -7,14 +7,27 @@ import type { RecordedRun } from './recorded-run.js';
 /** How a run ended. */
 export type RunStatus = 'answered' | 'step-limit' | 'deadline' | 'blocked' | 'no-answer';
 
-/** A file a script made in its working directory. */
-export interface ResultFile {
+/** What is known of a file without its content. */
+export interface FileNote {
   /** Relative to the working directory. */
   name: string;
   mimeType: string;
   sizeBytes: number;
-  /** The content; kept while the run ends, so it can be read after the sandbox is closed. */
+}
+
+/**
+ * A file that scripts made or changed in their working directory, or something they displayed (`display-1.png`). Up to a
+ * gibibyte a run is fetched when the run ends and can be had after everything is closed; what is larger is fetched when it
+ * is asked for, while the solver is open.
+ */
+export interface ResultFile extends FileNote {
+  /** The content, in memory. */
   bytes(): Promise<Uint8Array>;
+  /**
+   * Writes the content to a file on this machine, piece by piece; it appears when it is whole.
+   * @throws {ConfigError} `FILE_EXISTS` unless `force`; {@link SandboxError} where it cannot be had, `DISK_FULL`.
+   */
+  saveTo(path: string, options?: { force?: boolean; signal?: AbortSignal }): Promise<void>;
 }
 
 export interface SolveResult {
@@ -52,6 +65,10 @@ export type RunEvent =
   | { type: 'retry'; reason: string; attempt: number; delayMs: number; code?: string }
   | { type: 'code'; id: string; code: string }
   | { type: 'output'; id: string; stream: 'stdout' | 'stderr'; text: string }
+  /** Something a script displayed: its file in the result. */
+  | ({ type: 'display'; id: string } & FileNote)
+  /** Files that a script made or changed. */
+  | { type: 'files'; id: string; files: FileNote[] }
   | { type: 'code-result'; id: string; result: CodeExecutionResult; durationMs: number }
   | { type: 'function-call'; call: FunctionCall }
   | { type: 'function-response'; response: FunctionResponse }

@@ -17,7 +17,7 @@ import { checkBaseUrl, GEMINI_BASE_URL } from './gemini-base-url.js';
 import { refusalError, streamCutError, unsentError } from './gemini-errors.js';
 import type { GeminiPeer } from './gemini-errors.js';
 import { GeminiExchange } from './gemini-exchange.js';
-import type { Model, ModelEvent, ModelRequest, ModelResponse } from './model.js';
+import type { ImageWay, Model, ModelEvent, ModelRequest, ModelResponse } from './model.js';
 
 /** How much a model thinks; which of the two it takes depends on its generation. */
 export interface Thinking {
@@ -36,6 +36,8 @@ export interface GeminiModelOptions {
   apiKey: string;
   /** Default Google's; http for loopback only. */
   baseUrl?: string;
+  /** How it is given images; default what its name says of its generation. */
+  images?: ImageWay;
   /** Default: as the model does by itself. */
   thinking?: Thinking;
   /** Default {@link DEFAULT_RETRY_POLICY}. */
@@ -150,7 +152,15 @@ export function createGeminiModel(options: GeminiModelOptions): Model {
     };
   }
 
-  return { id: peer.model, generate };
+  return { id: peer.model, images: options.images ?? imageWayOf(peer.model), generate };
+}
+
+/** Names without a generation, such as `gemini-flash-latest`, stand for the newest; other families take no images. */
+function imageWayOf(model: string): ImageWay {
+  if (/(?:^|\/)gemini-[a-z-]*latest$/.test(model)) return 'in-response';
+  const generation = /(?:^|\/)gemini-(\d+)/.exec(model)?.[1];
+  if (generation === undefined) return 'none';
+  return Number(generation) >= 3 ? 'in-response' : 'beside';
 }
 
 const CALLING_MODES = {

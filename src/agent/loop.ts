@@ -6,6 +6,7 @@ import { addUsage, emptyUsage } from '../parts/usage.js';
 import type { Usage } from '../parts/usage.js';
 import { ask } from './ask.js';
 import type { RunEvent, RunStatus } from './events.js';
+import { ImageAllowance, imagesIn } from './image-allowance.js';
 import { performCalls } from './perform-calls.js';
 import { modelRequest } from './request.js';
 import type { Run, RunOptions } from './run-state.js';
@@ -21,6 +22,12 @@ export interface RunOutcome {
   steps: number;
   executions: number;
   reason?: string;
+}
+
+/** The history is sent with every request, its images too. */
+function imagesOf({ model, history }: RunOptions): ImageAllowance {
+  const sent = history.flatMap(({ parts }) => parts).flatMap(imagesIn);
+  return new ImageAllowance(model.images ?? 'none', sent);
 }
 
 type Ending = Pick<RunOutcome, 'status' | 'text' | 'reason'>;
@@ -41,6 +48,7 @@ export async function* run(options: RunOptions): AsyncGenerator<RunEvent, RunOut
     steps: 0,
     executions: 0,
     failures: watchFailures(),
+    images: imagesOf(options),
     turn: options.record?.wire ?? [],
     transcript: options.record?.shown ?? [],
   };

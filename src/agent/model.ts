@@ -39,9 +39,17 @@ export interface ModelResponse {
   usage: Usage;
 }
 
+/**
+ * How a model is given the images that a script displayed: inside the answer to its call (Gemini 3 and later), as parts
+ * behind the answers (Gemini 2.5), or not at all.
+ */
+export type ImageWay = 'in-response' | 'beside' | 'none';
+
 /** Where responses come from: Gemini, or recorded runs. */
 export interface Model {
   readonly id: string;
+  /** Default `none`. */
+  readonly images?: ImageWay;
   /**
    * Sends one request, repeating it where the failure may pass, and yields what streams in.
    * @throws {ModelError} when it cannot be had; the signal's reason when cancelled.

@@ -5,6 +5,7 @@ import type {
   CodePart,
   FunctionCall,
   FunctionResponse,
+  InlineData,
   Part,
 } from '../parts/part.js';
 import { abortable } from '../abort.js';
@@ -14,6 +15,7 @@ import type { CodeMode } from './ask.js';
 import type { RunEvent } from './events.js';
 import { prompt } from './prompt.js';
 import { runScript } from './run-script.js';
+import type { ScriptEnd } from './run-script.js';
 import type { Run } from './run-state.js';
 import { firstFence } from './wire.js';
 
@@ -25,7 +27,7 @@ type Item =
       part: Part;
       id: string;
       code: string;
-      answer: (result: CodeExecutionResult) => Part;
+      answer: (result: CodeExecutionResult, images: readonly InlineData[]) => Part[];
     }
   | { kind: 'function'; part: Part; call: FunctionCall };
 
@@ -41,6 +43,8 @@ export async function* performCalls(
 ): AsyncGenerator<RunEvent, void, undefined> {
   const items = readItems(parts, mode, `step-${run.steps}`);
   const responses = new Map<Item, Promise<FunctionResponse>>();
+  /** Behind all answers: the API counts those that follow the calls. */
+  const beside: Part[] = [];
   for (const [index, item] of items.entries()) {
     run.signal.throwIfAborted();
     switch (item.kind) {
@@ -49,9 +53,11 @@ export async function* performCalls(
         break;
       case 'script': {
         run.transcript.push(item.part);
-        const result = yield* perform(run, item);
-        run.transcript.push({ codeExecutionResult: result });
-        answer(item.answer(result));
+        const { result, shown, attached } = yield* perform(run, item);
+        run.transcript.push({ codeExecutionResult: result }, ...asParts(shown));
+        const isBeside = run.model.images === 'beside';
+        item.answer(result, isBeside ? [] : attached).forEach(answer);
+        if (isBeside) beside.push(...asParts(attached));
         break;
       }
       case 'function': {
@@ -66,16 +72,21 @@ export async function* performCalls(
       }
     }
   }
+  beside.forEach(answer);
+}
+
+function asParts(images: readonly InlineData[]): Part[] {
+  return images.map((inlineData) => ({ inlineData }));
 }
 
 async function* perform(
   run: Run,
   { id, code }: Extract<Item, { kind: 'script' }>,
-): AsyncGenerator<RunEvent, CodeExecutionResult, undefined> {
-  const result = yield* runScript(run, { id, code });
+): AsyncGenerator<RunEvent, ScriptEnd, undefined> {
+  const end = yield* runScript(run, { id, code });
   run.executions += 1;
-  run.failures.add(code, result);
-  return result;
+  run.failures.add(code, end.result);
+  return end;
 }
 
 /** Starts the functions that come before the next script, those not yet started. */
@@ -137,20 +148,21 @@ function codeWithoutResult(parts: readonly Part[]): ReadonlySet<Part> {
 function callItem(part: Part, call: FunctionCall, id: string): Item {
   const code = codePartOfCall(part);
   if (code === undefined) return { kind: 'function', part, call };
-  return scriptItem(code, id, (result) => functionResponsePart(result, call));
+  return scriptItem(code, id, (result, images) => [functionResponsePart(result, call, images)]);
 }
 
 /** A script that came without a call is answered in text. */
 function textualItem(code: CodePart, id: string): Item {
-  return scriptItem(code, id, ({ outcome, output }) => ({
-    text: prompt('fenced-result', { outcome, output }),
-  }));
+  return scriptItem(code, id, ({ outcome, output }, images) => [
+    { text: prompt('fenced-result', { outcome, output }) },
+    ...asParts(images),
+  ]);
 }
 
 function scriptItem(
   part: CodePart,
   id: string,
-  answer: (result: CodeExecutionResult) => Part,
+  answer: (result: CodeExecutionResult, images: readonly InlineData[]) => Part[],
 ): Item {
   const executableCode = { ...part.executableCode, id };
   return {

@@ -1,54 +1,70 @@
+import { createWriteStream } from 'node:fs';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { SandboxError } from '../errors.js';
 import type { SandboxFile } from '../sandbox/execution.js';
 import type { Session } from '../sandbox/sandbox.js';
-import type { ResultFile } from './events.js';
+import type { FileNote, ResultFile } from './events.js';
+import { keepBytes, keepOnDisk } from './kept-content.js';
+import type { KeptContent } from './kept-content.js';
+import { placeFile } from './place-file.js';
+import type { RunFiles } from './run-files.js';
+import { noteOf } from './run-files.js';
 
-/** Files up to this many bytes in all are fetched with the result; of the others only name and size are known. */
-const MAX_FETCHED_BYTES = 256 * 1024 * 1024;
+/** Files up to this many bytes in all outlive the sandbox. */
+export const DEFAULT_KEPT_BYTES = 1024 ** 3;
+/** Larger ones go over the disk. */
+const SMALL_BYTES = 1024 ** 2;
+/** More does not fit into one piece of memory everywhere. */
+const MOST_BYTES_IN_MEMORY = 2 * 1024 ** 3;
 
-/** The files of a working directory by path, as they were before scripts ran. */
-export type FolderState = ReadonlyMap<string, SandboxFile>;
-
-export async function folderState(session: Session, signal: AbortSignal): Promise<FolderState> {
-  const files = await session.listFiles({ signal });
-  return new Map(files.map((file) => [file.path, file]));
+export interface FetchOptions {
+  /** The run's own session; undefined where it has none. */
+  session: Session | undefined;
+  /** Lends a session for as long as `work` takes, once the run has given its own back. */
+  lend: <T>(signal: AbortSignal, work: (session: Session) => Promise<T>) => Promise<T>;
+  keptBytes: number;
+  signal: AbortSignal;
 }
 
 /**
- * Fetches what is new or changed in the working directory, so that it outlives the session. A file that cannot be had,
- * such as a link that leads nowhere, says so when it is read; no answer is lost for it.
+ * What a run made, so far as there is room fetched so that it outlives the session. A file that cannot be had, such as one
+ * that is gone again, says so when it is read; no answer is lost for it.
  */
-export async function collectFiles(
-  session: Session,
-  before: FolderState,
-  inputs: ReadonlySet<string>,
-  signal: AbortSignal,
-): Promise<ResultFile[]> {
-  const made = (await session.listFiles({ signal })).filter(
-    (file) => !inputs.has(file.path) && isChanged(before.get(file.path), file),
-  );
-  const files: ResultFile[] = [];
-  let room = MAX_FETCHED_BYTES;
+export async function collectFiles(files: RunFiles, options: FetchOptions): Promise<ResultFile[]> {
+  const { session } = options;
+  const { written, displays } = files.take();
+  const results = displays.map(({ content, ...note }) => keptFile(note, content));
+  let room = options.keptBytes;
   let failure: SandboxError | undefined;
-  for (const file of made) {
-    const refusal = failure ?? (file.sizeBytes > room ? tooLarge(file.path) : undefined);
-    const content = refusal ?? (await download(session, file.path, signal));
-    if (content instanceof Uint8Array) room -= content.length;
+  for (const file of written) {
+    if (session === undefined || (failure === undefined && file.sizeBytes > room)) {
+      results.push(distantFile(file, options));
+      continue;
+    }
+    const content = failure ?? (await kept(file, session, options.signal));
     // One that may pass has been waited for long enough: it concerns all files.
-    else if (content.isRetryable) failure = content;
-    files.push(resultFile(file, content));
+    if (content instanceof SandboxError && content.isRetryable) failure = content;
+    if (!(content instanceof SandboxError)) room -= content.sizeBytes;
+    results.push(
+      content instanceof SandboxError
+        ? absentFile(noteOf(file), content)
+        : keptFile({ ...noteOf(file), sizeBytes: content.sizeBytes }, content),
+    );
   }
-  return files;
+  return results.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 /** The content, or why there is none. */
-async function download(
+async function kept(
+  { path, sizeBytes }: SandboxFile,
   session: Session,
-  path: string,
   signal: AbortSignal,
-): Promise<Uint8Array | SandboxError> {
+): Promise<KeptContent | SandboxError> {
   try {
-    return await session.downloadFile(path, { signal });
+    if (sizeBytes <= SMALL_BYTES)
+      return await keepBytes(await session.downloadFile(path, { signal }));
+    return await keepOnDisk((target) => session.saveFile(path, target, { signal }));
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof SandboxError) return error;
@@ -56,50 +72,54 @@ async function download(
   }
 }
 
-function isChanged(before: SandboxFile | undefined, now: SandboxFile): boolean {
-  return before?.sizeBytes !== now.sizeBytes || before.modifiedAt !== now.modifiedAt;
-}
-
-function resultFile(file: SandboxFile, content: Uint8Array | SandboxError): ResultFile {
+function keptFile(note: FileNote, content: KeptContent): ResultFile {
   return {
-    name: file.path,
-    mimeType: mimeTypeOf(file.path),
-    sizeBytes: content instanceof Uint8Array ? content.length : file.sizeBytes,
-    bytes: () =>
-      content instanceof Uint8Array ? Promise.resolve(content) : Promise.reject(content),
+    ...note,
+    bytes: () => content.bytes(),
+    saveTo: (path, { force = false, signal } = {}) =>
+      placeFile(
+        path,
+        (unfinished) =>
+          pipeline(
+            Readable.from(content.pieces(), { objectMode: false }),
+            createWriteStream(unfinished),
+            {
+              ...(signal !== undefined && { signal }),
+            },
+          ),
+        { force },
+      ),
   };
 }
 
-function tooLarge(path: string): SandboxError {
-  return new SandboxError(
-    'CLOSED',
-    `${path} was not fetched: the files of a result are kept up to ${MAX_FETCHED_BYTES / 1024 ** 2} MiB in all. ` +
-      'Write smaller files, or fewer.',
-  );
+function absentFile(note: FileNote, error: SandboxError): ResultFile {
+  const fail = (): Promise<never> => Promise.reject(error);
+  return { ...note, bytes: fail, saveTo: fail };
 }
 
-const MIME_TYPES: Record<string, string> = {
-  csv: 'text/csv',
-  gif: 'image/gif',
-  html: 'text/html',
-  jpeg: 'image/jpeg',
-  jpg: 'image/jpeg',
-  json: 'application/json',
-  md: 'text/markdown',
-  parquet: 'application/vnd.apache.parquet',
-  pdf: 'application/pdf',
-  png: 'image/png',
-  svg: 'image/svg+xml',
-  tsv: 'text/tab-separated-values',
-  txt: 'text/plain',
-  webp: 'image/webp',
-  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
-  xml: 'text/xml',
-  zip: 'application/zip',
-};
+/** One that stays where it is until it is asked for. */
+function distantFile(file: SandboxFile, { lend }: FetchOptions): ResultFile {
+  const note = noteOf(file);
+  const never = new AbortController().signal;
+  return {
+    ...note,
+    bytes() {
+      if (file.sizeBytes > MOST_BYTES_IN_MEMORY) return Promise.reject(tooLarge(note));
+      return lend(never, (session) => session.downloadFile(file.path, { signal: never }));
+    },
+    saveTo: (path, { force = false, signal = never } = {}) =>
+      placeFile(
+        path,
+        (unfinished) =>
+          lend(signal, (session) => session.saveFile(file.path, unfinished, { signal })),
+        { force },
+      ),
+  };
+}
 
-function mimeTypeOf(path: string): string {
-  return (
-    MIME_TYPES[path.slice(path.lastIndexOf('.') + 1).toLowerCase()] ?? 'application/octet-stream'
+function tooLarge({ name, sizeBytes }: FileNote): SandboxError {
+  return new SandboxError(
+    'INVALID_ARGUMENT',
+    `${name} is too large for memory (${sizeBytes} bytes). Use saveTo, which writes it to a file.`,
   );
 }

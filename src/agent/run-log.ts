@@ -38,6 +38,8 @@ export function logEvent(logger: Logger, event: RunEvent): void {
     case 'step-start':
     case 'text':
     case 'output':
+    case 'display':
+    case 'files':
     case 'function-response':
   }
 }

@@ -3,33 +3,33 @@ import { SandboxError } from '../errors.js';
 import type { Session } from '../sandbox/sandbox.js';
 import type { AttachedFile } from './attached-file.js';
 import type { ResultFile } from './events.js';
-import { collectFiles, folderState } from './result-file.js';
-import type { FolderState } from './result-file.js';
+import { collectFiles, DEFAULT_KEPT_BYTES } from './result-file.js';
+import { RunFiles } from './run-files.js';
 import type { SessionLease, SessionSource } from './session-source.js';
 
 /** A run goes on after this many lost sessions, and fails with the next. */
 const MAX_REPLACEMENTS = 3;
-
-interface Opened {
-  lease: SessionLease;
-  before: FolderState;
-}
 
 /** The session of a run or a chat: leased when first wanted, given back at the end, replaced when lost. */
 export class RunSession implements SessionSource, AsyncDisposable {
   readonly #lease: (signal: AbortSignal) => Promise<SessionLease>;
   readonly #files: readonly AttachedFile[];
   readonly #over = new AbortController();
-  #opening: Promise<Opened> | undefined;
-  #opened: Opened | undefined;
+  readonly made: RunFiles;
+  readonly #keptBytes: number;
+  #opening: Promise<SessionLease> | undefined;
+  #opened: SessionLease | undefined;
   #replacements = 0;
 
   constructor(
     lease: (signal: AbortSignal) => Promise<SessionLease>,
     files: readonly AttachedFile[],
+    options: { keptBytes?: number | undefined } = {},
   ) {
     this.#lease = lease;
     this.#files = files;
+    this.made = new RunFiles((path) => files.some(({ name }) => name === path));
+    this.#keptBytes = options.keptBytes ?? DEFAULT_KEPT_BYTES;
   }
 
   async current(signal: AbortSignal): Promise<Session> {
@@ -38,15 +38,14 @@ export class RunSession implements SessionSource, AsyncDisposable {
       this.#opening = undefined;
       throw error;
     });
-    const { lease } = await abortable(this.#opening, signal);
-    return lease.session;
+    return (await abortable(this.#opening, signal)).session;
   }
 
   async replace(signal: AbortSignal): Promise<Session> {
     const lost = this.#opened;
     this.#opened = undefined;
     this.#opening = undefined;
-    await lost?.lease.discard();
+    await lost?.discard();
     this.#replacements += 1;
     if (this.#replacements > MAX_REPLACEMENTS) {
       throw new SandboxError(
@@ -66,32 +65,43 @@ export class RunSession implements SessionSource, AsyncDisposable {
   /** Uploads a file that was added to the list of files since the session was opened; later sessions get it anyway. */
   async upload({ name, path }: AttachedFile, signal: AbortSignal): Promise<void> {
     const opened = await (this.#opening && abortable(this.#opening, signal));
-    await opened?.lease.session.uploadFile(name, { path }, { signal });
+    await opened?.session.uploadFile(name, { path }, { signal });
   }
 
-  /** Begins another turn in the same session: what it makes is told apart from what is there. */
-  async beginTurn(signal: AbortSignal): Promise<void> {
+  /** Begins another turn in the same session. */
+  beginTurn(): void {
     this.#replacements = 0;
-    if (this.#opened === undefined) return;
-    this.#opened.before = await folderState(this.#opened.lease.session, signal);
   }
 
-  /** What scripts made in the working directory, fetched so that it outlives the session. */
-  async filesMade(signal: AbortSignal): Promise<ResultFile[]> {
-    if (this.#opened === undefined) return [];
-    const { lease, before } = this.#opened;
-    const inputs = new Set(this.#files.map((file) => file.name));
-    return collectFiles(lease.session, before, inputs, signal);
+  /** What scripts have made since the last call, fetched so far that it outlives the session. */
+  filesMade(signal: AbortSignal): Promise<ResultFile[]> {
+    return collectFiles(this.made, {
+      session: this.#opened?.session,
+      lend: (until, work) => this.#lend(until, work),
+      keptBytes: this.#keptBytes,
+      signal,
+    });
   }
 
-  async #open(signal: AbortSignal): Promise<Opened> {
+  /** Files are the runtime's, so once ours is given back any session will do. */
+  async #lend<T>(signal: AbortSignal, work: (session: Session) => Promise<T>): Promise<T> {
+    if (this.#opened !== undefined) return work(this.#opened.session);
+    const lease = await this.#lease(signal);
+    try {
+      return await work(lease.session);
+    } finally {
+      await lease.release();
+    }
+  }
+
+  async #open(signal: AbortSignal): Promise<SessionLease> {
     const lease = await this.#lease(signal);
     try {
       for (const { name, path } of this.#files) {
         await lease.session.uploadFile(name, { path }, { signal });
       }
-      this.#opened = { lease, before: await folderState(lease.session, signal) };
-      return this.#opened;
+      this.#opened = lease;
+      return lease;
     } catch (error) {
       await lease.discard();
       throw error;
@@ -102,6 +112,7 @@ export class RunSession implements SessionSource, AsyncDisposable {
     this.#over.abort(new Error('The run is over.'));
     // Where opening failed there is nothing to give back; whoever asked for the session was told.
     const opened = await this.#opening?.catch(() => undefined);
-    await opened?.lease.release();
+    this.#opened = undefined;
+    await opened?.release();
   }
 }

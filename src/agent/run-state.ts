@@ -3,6 +3,7 @@ import type { Part } from '../parts/part.js';
 import type { Usage } from '../parts/usage.js';
 import type { CodeMode } from './ask.js';
 import type { FunctionTable } from './caller-function.js';
+import type { ImageAllowance } from './image-allowance.js';
 import type { Model } from './model.js';
 import type { SandboxFacts } from './request.js';
 import type { SessionSource } from './session-source.js';
@@ -46,6 +47,7 @@ export interface Run extends Omit<RunOptions, 'signal' | 'record'> {
   steps: number;
   executions: number;
   failures: ReturnType<typeof watchFailures>;
+  images: ImageAllowance;
   /** Wire form of this turn: the prompt, then model and user contents in turn. */
   turn: Content[];
   /** What people are shown, in the order in which it happened. */

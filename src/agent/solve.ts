@@ -15,6 +15,11 @@ import type { Workshop } from './workshop.js';
 export interface SolveOptions extends RunLimits {
   /** Paths of files that scripts find in the working directory. */
   files?: readonly string[] | undefined;
+  /**
+   * How many bytes of the files that scripts made are fetched when the run ends, to be had after the solver is closed.
+   * Default 1 GiB.
+   */
+  keptBytes?: number | undefined;
   /** Cancels the run; its reason is rethrown once the kernel has been interrupted. */
   signal?: AbortSignal | undefined;
 }
@@ -51,7 +56,7 @@ async function* solveEvents(
   });
   link.signal.throwIfAborted();
   const attached = await attachFiles(options.files ?? []);
-  await using session = new RunSession((signal) => workshop.lease(signal), attached);
+  await using session = new RunSession((signal) => workshop.lease(signal), attached, options);
   if (workshop.opensEarly) {
     // A sandbox that cannot be opened ends the run at once, not when the first script comes.
     session.current(link.signal).catch((error: unknown) => {

@@ -1,6 +1,12 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
-import { DEFAULT_EXECUTION_TIMEOUT_MS, DEFAULT_MAX_STEPS, DEFAULT_MODEL } from '../config.js';
+import {
+  DEFAULT_EXECUTION_TIMEOUT_MS,
+  DEFAULT_MAX_STEPS,
+  DEFAULT_MODEL,
+  imageOptions,
+} from '../config.js';
+import type { ImageOption } from '../config.js';
 import { logLevels } from '../logger.js';
 import type { LogLevel } from '../logger.js';
 import type { SolverOptions } from '../solver.js';
@@ -19,6 +25,7 @@ export interface SandboxFlags {
 
 export interface RunFlags extends SandboxFlags {
   model: string;
+  images: ImageOption;
   file?: string[];
   maxSteps: number;
   timeout?: number;
@@ -53,6 +60,11 @@ export function addModelOptions(command: Command): Command {
       '--model <id>',
       'a Gemini model, or replay:<recorded.jsonl> to take its turns from recorded runs',
       DEFAULT_MODEL,
+    )
+    .addOption(
+      new Option('--images <how>', 'how the model is given charts that scripts display')
+        .choices(imageOptions)
+        .default('auto'),
     );
 }
 
@@ -145,6 +157,7 @@ export function runOptions(flags: RunFlags, env: NodeJS.ProcessEnv) {
   return {
     ...sandboxOptions(flags, env),
     model: flags.model,
+    images: flags.images,
     maxSteps: flags.maxSteps,
     ...(flags.timeout !== undefined && { timeoutMs: flags.timeout * 1000 }),
   } satisfies SolverOptions;

@@ -114,10 +114,13 @@ function addSolve(
     .optionsGroup('Output:')
     .option('--json', 'print one JSON object with the result and its transcript')
     .option('--events', 'print what happens as JSON lines; the last one holds the result')
-    .option('--out-dir <dir>', 'save the files that scripts made there, never over existing ones')
+    .option(
+      '--out-dir <dir>',
+      'save there what scripts made and displayed, never over existing files',
+    )
     .option('--notebook <out.ipynb>', 'save the run as a notebook that runs again')
     .option('--save <file>', 'save the run as .html, .md, .jsonl or .ipynb')
-    .option('--force', 'let --notebook and --save replace a file that is there');
+    .option('--force', 'let --out-dir, --notebook and --save replace files that are there');
   addLogLevelOption(command)
     .addHelpText('after', solveHelp)
     .action(async (_prompt: string | undefined, flags: SolveFlags) => {

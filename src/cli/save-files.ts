@@ -1,11 +1,17 @@
 import { constants } from 'node:fs';
-import { access, mkdir, stat, writeFile } from 'node:fs/promises';
-import { dirname, join, parse, resolve } from 'node:path';
+import { access, lstat, mkdir, realpath, stat, statfs } from 'node:fs/promises';
+import { dirname, join, parse, resolve, sep } from 'node:path';
 import type { ResultFile } from '../agent/events.js';
-import { ConfigError } from '../errors.js';
+import { ColabSolverError, ConfigError, SandboxError } from '../errors.js';
 
 /** @throws {ConfigError} where `directory` cannot become a folder; nothing is made yet. */
 export async function checkOutDirectory(directory: string): Promise<void> {
+  if (directory.trim() === '') {
+    throw new ConfigError(
+      'BAD_OPTION',
+      '--out-dir names no folder. Write a path, or . for this one.',
+    );
+  }
   let ancestor = resolve(directory);
   for (;;) {
     const found = await stat(ancestor).catch(() => undefined);
@@ -25,27 +31,92 @@ export async function checkOutDirectory(directory: string): Promise<void> {
   }
 }
 
+export interface SaveOptions {
+  /** Replaces files that are there; else a new one gets a number (`chart-2.png`). */
+  force?: boolean;
+  signal?: AbortSignal;
+  /** Filled with the absolute paths by file name, also where one fails. */
+  saved?: Map<string, string>;
+}
+
 /**
- * Saves a run's files under `directory`, never over a file that is there (`chart-2.png`) and never outside.
+ * Saves a run's files under `directory`, never outside, each when it is whole. One that cannot be saved keeps no other from it.
  * Returns the absolute paths by file name.
- * @throws {ConfigError} where the folder cannot be written to.
+ * @throws the first failure, when all have been tried.
  */
 export async function saveFiles(
   files: readonly ResultFile[],
   directory: string,
+  { force = false, signal, saved = new Map() }: SaveOptions = {},
 ): Promise<Map<string, string>> {
-  const saved = new Map<string, string>();
+  const failures: unknown[] = [];
   for (const file of files) {
-    const path = join(resolve(directory), ...safeSegments(file.name));
-    const bytes = await file.bytes();
     try {
-      await mkdir(dirname(path), { recursive: true });
-      saved.set(file.name, await writeNew(path, bytes));
+      const segments = safeSegments(file.name);
+      const folder = await makeFolder(directory, segments.slice(0, -1));
+      await requireRoom(folder, file);
+      const path = join(folder, segments.at(-1) ?? '');
+      saved.set(file.name, await saveOne(file, path, { force, ...(signal && { signal }) }));
     } catch (error) {
-      throw cannotSave(path, error);
+      signal?.throwIfAborted();
+      failures.push(error instanceof ColabSolverError ? error : cannotSave(directory, error));
     }
   }
+  if (failures.length > 0) throw failures[0];
   return saved;
+}
+
+/** A link below the directory may lead out of it. */
+async function makeFolder(directory: string, segments: readonly string[]): Promise<string> {
+  let folder = resolve(directory);
+  await mkdir(folder, { recursive: true });
+  const inside = `${await realpath(folder)}${sep}`;
+  for (const segment of segments) {
+    folder = join(folder, segment);
+    await mkdir(folder).catch((error: unknown) => {
+      if (codeOf(error) !== 'EEXIST') throw error;
+    });
+    if (!(await realpath(folder)).startsWith(inside)) {
+      throw new ConfigError(
+        'BAD_OPTION',
+        `${folder} leads out of ${directory}, so nothing is saved there. Name another folder with --out-dir.`,
+      );
+    }
+  }
+  return folder;
+}
+
+/** A script can make a file larger than any disk in no time. */
+async function requireRoom(folder: string, { name, sizeBytes }: ResultFile): Promise<void> {
+  const { bavail, bsize } = await statfs(folder);
+  if (sizeBytes <= bavail * bsize) return;
+  throw new SandboxError(
+    'DISK_FULL',
+    `No space for ${name} (${sizeBytes} bytes) in ${folder}. Make room, or name another folder with --out-dir.`,
+  );
+}
+
+async function saveOne(
+  file: ResultFile,
+  path: string,
+  options: { force: boolean; signal?: AbortSignal },
+): Promise<string> {
+  const { dir, name, ext } = parse(path);
+  for (let number = 1; ; number += 1) {
+    const candidate = number === 1 ? path : join(dir, `${name}-${number}${ext}`);
+    const isFree = options.force || (await lstat(candidate).catch(() => undefined)) === undefined;
+    if (!isFree) continue;
+    try {
+      await file.saveTo(candidate, options);
+      return candidate;
+    } catch (error) {
+      if (!(error instanceof ConfigError) || error.code !== 'FILE_EXISTS') throw error;
+    }
+  }
+}
+
+function codeOf(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException).code;
 }
 
 function cannotSave(path: string, cause: unknown): ConfigError {
@@ -64,17 +135,4 @@ function safeSegments(name: string): string[] {
     .map((segment) => segment.replace(/[\u0000-\u001F\u007F\\]/g, '_'))
     .filter((segment) => !['', '.', '..'].includes(segment));
   return segments.length === 0 ? ['unnamed'] : segments;
-}
-
-async function writeNew(path: string, bytes: Uint8Array): Promise<string> {
-  const { dir, name, ext } = parse(path);
-  for (let number = 1; ; number += 1) {
-    const candidate = number === 1 ? path : join(dir, `${name}-${number}${ext}`);
-    try {
-      await writeFile(candidate, bytes, { flag: 'wx' });
-      return candidate;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    }
-  }
 }

@@ -7,8 +7,9 @@ import type { ExitCode } from './exit-code.js';
 import { runOptions } from './options.js';
 import type { RunFlags } from './options.js';
 import { promptText } from './prompt-text.js';
-import type { SavedFiles, SavedPaths } from './result-record.js';
+import type { SavedPaths } from './result-record.js';
 import { checkOutDirectory, saveFiles } from './save-files.js';
+import type { SaveOptions } from './save-files.js';
 import { SolveOutput } from './solve-output.js';
 import { SolveTranscripts } from './solve-transcripts.js';
 import type { TranscriptFlags } from './solve-transcripts.js';
@@ -17,6 +18,7 @@ export interface SolveFlags extends RunFlags, TranscriptFlags {
   json?: boolean;
   events?: boolean;
   outDir?: string;
+  force?: boolean;
 }
 
 export async function solveCommand(
@@ -28,7 +30,8 @@ export async function solveCommand(
   const prompt = await promptText(words, context);
   using output = new SolveOutput(flags, context);
   try {
-    const saves = await outDirectory(flags.outDir);
+    const files = new Map<string, string>();
+    const saves = await outDirectory(flags, { saved: files, signal });
     const transcripts = await SolveTranscripts.open(flags);
     await using solver = await createSolver({
       ...runOptions(flags, env),
@@ -37,12 +40,12 @@ export async function solveCommand(
         output.notice(text);
       },
     });
-    const events = solver.stream(prompt, { files: flags.file ?? [], signal });
+    const events = solver.stream(prompt, { files: flags.file ?? [], keptBytes: 0, signal });
     const result = await shownRun(events, { output, transcripts, signal });
-    const saved: SavedPaths = { files: new Map(), transcripts: [] };
+    const saved: SavedPaths = { files, transcripts: [] };
     try {
       saved.transcripts = await transcripts.save(result.toRecordedRun());
-      saved.files = await saves(result);
+      await saves(result);
     } finally {
       // The answer is there even where something cannot be saved.
       output.end(result, saved);
@@ -83,9 +86,10 @@ async function shownRun(
 
 /** Checks the folder before anything is run; what it returns saves the files there. */
 async function outDirectory(
-  directory: string | undefined,
-): Promise<(result: SolveResult) => Promise<SavedFiles>> {
-  if (directory === undefined) return () => Promise.resolve(new Map());
-  await checkOutDirectory(directory);
-  return (result) => saveFiles(result.files, directory);
+  { outDir, force = false }: SolveFlags,
+  options: SaveOptions,
+): Promise<(result: SolveResult) => Promise<unknown>> {
+  if (outDir === undefined) return () => Promise.resolve();
+  await checkOutDirectory(outDir);
+  return (result) => saveFiles(result.files, outDir, { ...options, force });
 }

@@ -43,6 +43,8 @@ export interface FunctionResponse {
   id?: string;
   name: string;
   response: Record<string, unknown>;
+  /** Images and documents of the answer; Gemini 3 and later. */
+  parts?: { inlineData?: InlineData }[];
 }
 
 export interface Part {
@@ -75,6 +77,12 @@ export function isResultPart(part: Part): part is ResultPart {
 const openEnum = <Known extends string>() =>
   z.custom<Known>((value) => typeof value === 'string', 'expected a string');
 
+const InlineDataSchema = z.looseObject({
+  mimeType: z.string().default(''),
+  data: z.string().default(''),
+  displayName: z.string().exactOptional(),
+});
+
 /**
  * A part from outside. Fields unknown to us stay; a text or enum that is absent because it is empty, as the API may
  * send it (proto3 JSON), is filled in where our types need it.
@@ -97,13 +105,7 @@ export const PartSchema: z.ZodType<Part> = z.looseObject({
       id: z.string().exactOptional(),
     })
     .exactOptional(),
-  inlineData: z
-    .looseObject({
-      mimeType: z.string().default(''),
-      data: z.string().default(''),
-      displayName: z.string().exactOptional(),
-    })
-    .exactOptional(),
+  inlineData: InlineDataSchema.exactOptional(),
   fileData: z
     .looseObject({
       mimeType: z.string().exactOptional(),
@@ -123,6 +125,9 @@ export const PartSchema: z.ZodType<Part> = z.looseObject({
       id: z.string().exactOptional(),
       name: z.string().default(''),
       response: z.record(z.string(), z.unknown()).default({}),
+      parts: z
+        .array(z.looseObject({ inlineData: InlineDataSchema.exactOptional() }))
+        .exactOptional(),
     })
     .exactOptional(),
 });

@@ -1,10 +1,12 @@
-import type { ExecutionResult, PythonError } from '../sandbox/execution.js';
+import type { ExecutionResult, PythonError, RichOutput } from '../sandbox/execution.js';
 import { plainText } from './ansi.js';
+import { displayText } from './display.js';
 import { outcomeOf } from './outcome.js';
 import type {
   CodeExecutionResult,
   FunctionCall,
   FunctionResponsePart,
+  InlineData,
   ResultPart,
 } from './part.js';
 import { truncate } from './truncate.js';
@@ -23,26 +25,36 @@ export interface ResultPartOptions {
   id?: string;
   /** The longest `output`, in characters (UTF-16 units). Default {@link DEFAULT_MAX_OUTPUT_CHARACTERS}. */
   maxOutputCharacters?: number;
+  /** How many of the displayed images go with the result; said where it is not all of them. */
+  attachedImages?: number;
 }
 
 /**
  * What became of a script, as the part that goes into the transcript.
- * - ok: stdout, then the last expression's value, then stderr; {@link PRINTED_NOTHING} where all are empty.
- * - failed: stdout, then stderr, then the traceback.
- * - deadline-exceeded: stdout, then stderr, then a line with the limit.
+ * - ok: stdout, what was displayed, then the last expression's value, then stderr; {@link PRINTED_NOTHING} where all are empty.
+ * - failed: stdout, displays, then stderr, then the traceback.
+ * - deadline-exceeded: stdout, displays, then stderr, then a line with the limit.
  *
  * All as a terminal would show it (see `plainText`). Each begins on a line of its own; nothing is added at the end.
  */
 export function resultPart(result: ExecutionResult, options: ResultPartOptions = {}): ResultPart {
-  const { id, maxOutputCharacters = DEFAULT_MAX_OUTPUT_CHARACTERS } = options;
+  const { id, maxOutputCharacters = DEFAULT_MAX_OUTPUT_CHARACTERS, attachedImages } = options;
   const codeExecutionResult = {
     outcome: outcomeOf(result),
-    output: outputText(result, maxOutputCharacters),
+    output: outputText(result, maxOutputCharacters, attachedImages),
     ...(id === undefined ? {} : { id }),
   };
-  executions.set(codeExecutionResult, result);
+  executions.set(codeExecutionResult, { ...result, richOutputs: result.richOutputs.map(light) });
   return { codeExecutionResult };
 }
+
+/** Without content that would fill the memory of a long run. */
+function light(output: RichOutput): RichOutput {
+  const { data: _, ...rest } = output;
+  return (output.sizeBytes ?? 0) > LIGHT_BYTES ? rest : output;
+}
+
+const LIGHT_BYTES = 512 * 1024;
 
 /** What the text of a result no longer tells, for as long as the result itself is kept. */
 const executions = new WeakMap<CodeExecutionResult, ExecutionResult>();
@@ -52,10 +64,14 @@ export function executionOf(result: CodeExecutionResult): ExecutionResult | unde
   return executions.get(result);
 }
 
-/** The answer to the call that handed over the code; `error` is the outcome, absent where the script succeeded. */
+/**
+ * The answer to the call that handed over the code; `error` is the outcome, absent where the script succeeded. Images
+ * inside it are for models of Gemini 3 and later.
+ */
 export function functionResponsePart(
   result: CodeExecutionResult,
   call: Pick<FunctionCall, 'id' | 'name'>,
+  images: readonly InlineData[] = [],
 ): FunctionResponsePart {
   const { outcome, output } = result;
   return {
@@ -63,12 +79,13 @@ export function functionResponsePart(
       ...(call.id === undefined ? {} : { id: call.id }),
       name: call.name,
       response: outcome === 'OUTCOME_OK' ? { output } : { error: outcome, output },
+      ...(images.length > 0 && { parts: images.map((inlineData) => ({ inlineData })) }),
     },
   };
 }
 
-function outputText(result: ExecutionResult, limit: number): string {
-  const printed = piecesOf(result)
+function outputText(result: ExecutionResult, limit: number, attachedImages?: number): string {
+  const printed = piecesOf(result, displayText(result.richOutputs, attachedImages))
     .map(plainText)
     .filter((piece) => piece !== '');
   const before = result.outputTruncated ? [START_NOT_KEPT] : [];
@@ -83,14 +100,14 @@ function outputText(result: ExecutionResult, limit: number): string {
   return truncate([...before, ...pieces, ...after].reduce(onNewLine, ''), limit);
 }
 
-function piecesOf(result: ExecutionResult): string[] {
+function piecesOf(result: ExecutionResult, displayed: string): string[] {
   switch (result.status) {
     case 'ok':
-      return [result.stdout, result.value, result.stderr];
+      return [result.stdout, displayed, result.value, result.stderr];
     case 'failed':
-      return [result.stdout, result.stderr, tracebackOf(result.error)];
+      return [result.stdout, displayed, result.stderr, tracebackOf(result.error)];
     case 'deadline-exceeded':
-      return [result.stdout, result.stderr];
+      return [result.stdout, displayed, result.stderr];
   }
 }
 

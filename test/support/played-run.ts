@@ -22,13 +22,13 @@ export interface Finished {
 export async function play(
   replies: readonly Reply[],
   script?: Script,
-  options: SolverOptions & SolveOptions = {},
+  { modelId = 'gemini-test', ...options }: SolverOptions & SolveOptions & { modelId?: string } = {},
 ): Promise<Finished> {
   await using server = await startGeminiServer(replies);
   const sandbox =
     options.sandbox instanceof ScriptedSandbox ? options.sandbox : new ScriptedSandbox(script);
   const model = createGeminiModel({
-    model: 'gemini-test',
+    model: modelId,
     apiKey: 'key-of-the-test',
     baseUrl: server.url,
     retry: { firstDelayMs: 1 },

@@ -9,6 +9,7 @@ import type { Usage } from '../../parts/usage.js';
 import { attachFiles } from '../attached-file.js';
 import type { AttachedFile } from '../attached-file.js';
 import type { RunEvent, SolveResult } from '../events.js';
+import { ImageAllowance } from '../image-allowance.js';
 import type { Model } from '../model.js';
 import type { RecordedRun } from '../recorded-run.js';
 import { logEvent } from '../run-log.js';
@@ -156,7 +157,7 @@ export class Conversation implements Chat {
       },
     );
     try {
-      await this.#session.beginTurn(signal);
+      this.#session.beginTurn();
       for (;;) {
         const next = await events.next();
         if (next.done === true) return next.value;
@@ -326,13 +327,15 @@ export class Conversation implements Chat {
     });
   }
 
-  #execute(
+  async *#execute(
     script: { id: string; code: string },
     signal: AbortSignal,
   ): AsyncGenerator<RunEvent, CodeExecutionResult, undefined> {
     const { executionTimeoutMs } = this.#workshop.limits;
     const rest = { sessions: this.#session, signal, cancelled: signal, endsAt: Infinity };
-    return runScript({ ...rest, executionTimeoutMs }, script);
+    const images = new ImageAllowance('none');
+    const { result } = yield* runScript({ ...rest, executionTimeoutMs, images }, script);
+    return result;
   }
 
   async #attach(paths: readonly string[], signal: AbortSignal): Promise<void> {

@@ -1,4 +1,4 @@
-import type { RunEvent, RunStatus } from '../../agent/events.js';
+import type { FileNote, RunEvent, RunStatus } from '../../agent/events.js';
 import { countOf, formatBytes, formatCount, formatDuration, formatElapsed } from './amounts.js';
 import { displayWidth, fitWidth } from './display-width.js';
 import type { Style } from './palette.js';
@@ -21,6 +21,8 @@ export interface RunViewOptions {
 type EventOf<Type extends RunEvent['type']> = Extract<RunEvent, { type: Type }>;
 
 const RULE_COLUMNS = 72;
+/** Of the files of one script. */
+const SHOWN_FILES = 10;
 const ENDINGS: Record<RunStatus, { text: string; style: Style }> = {
   answered: { text: '✓ answered', style: 'green' },
   'step-limit': { text: '✗ no answer: step limit', style: 'yellow' },
@@ -85,6 +87,14 @@ export class RunView {
         break;
       case 'output':
         this.#script?.showOutput(event);
+        break;
+      case 'display':
+        this.notice(`▣ ${fileLine(event)}`);
+        break;
+      case 'files':
+        for (const file of event.files.slice(0, SHOWN_FILES)) this.notice(`✎ ${fileLine(file)}`);
+        if (event.files.length > SHOWN_FILES)
+          this.notice(`✎ … ${event.files.length - SHOWN_FILES} more`);
         break;
       case 'code-result':
         this.#showCodeResult(event);
@@ -193,7 +203,7 @@ export class RunView {
       this.#screen.note(all);
     }
     for (const file of end.files) {
-      this.notice(`${file.name} · ${file.mimeType} · ${formatBytes(file.sizeBytes)}`);
+      this.notice(fileLine(file));
     }
   }
 
@@ -218,6 +228,10 @@ function figures(end: EventOf<'run-end'>): string {
     countOf(end.usage.requests, 'request'),
     ...(tokens > 0 ? [`${formatCount(tokens)} tokens`] : []),
   ].join(' · ');
+}
+
+function fileLine({ name, mimeType, sizeBytes }: FileNote): string {
+  return `${name} · ${mimeType} · ${formatBytes(sizeBytes)}`;
 }
 
 function oneLine(value: unknown): string {

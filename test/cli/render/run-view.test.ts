@@ -188,6 +188,7 @@ describe('a run', () => {
       mimeType: 'image/png',
       sizeBytes: 12_345,
       bytes: () => Promise.resolve(new Uint8Array()),
+      saveTo: () => Promise.resolve(),
     };
     expect(shown([end({ files: [file] })]).picture).toContain('chart.png · image/png · 12.3 kB');
   });
@@ -241,6 +242,7 @@ describe('a terminal is safe from what models and scripts write', () => {
               mimeType: hostile,
               sizeBytes: 1,
               bytes: () => Promise.reject(new Error()),
+              saveTo: () => Promise.reject(new Error()),
             },
           ],
         }),
