@@ -1,6 +1,4 @@
-import { createWriteStream } from 'node:fs';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import { writeFile } from 'node:fs/promises';
 import { SandboxError } from '../errors.js';
 import type { SandboxFile } from '../sandbox/execution.js';
 import type { Session } from '../sandbox/sandbox.js';
@@ -79,14 +77,7 @@ function keptFile(note: FileNote, content: KeptContent): ResultFile {
     saveTo: (path, { force = false, signal } = {}) =>
       placeFile(
         path,
-        (unfinished) =>
-          pipeline(
-            Readable.from(content.pieces(), { objectMode: false }),
-            createWriteStream(unfinished),
-            {
-              ...(signal !== undefined && { signal }),
-            },
-          ),
+        (unfinished) => writeFile(unfinished, content.pieces(), signal && { signal }),
         { force },
       ),
   };
