@@ -198,7 +198,10 @@ function configuredPlace(config: SandboxConfig, hooks: OpenHooks): Place {
 function solverIn(
   { facts, opensEarly, open, ownsSandbox, runtime, kind }: Place,
   tools: Pick<Workshop, 'model' | 'functions' | 'limits' | 'logger'>,
-  { maxSessions, ...ofChats }: Pick<ChatWorkshop, 'folder' | 'openModel' | 'saveTranscript'> & { maxSessions: number },
+  {
+    maxSessions,
+    ...ofChats
+  }: Pick<ChatWorkshop, 'folder' | 'openModel' | 'saveTranscript'> & { maxSessions: number },
 ): Solver {
   const pool = new LazyPool({ open, ownsSandbox, size: maxSessions });
   const workshop = {

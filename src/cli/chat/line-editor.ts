@@ -151,7 +151,7 @@ export class LineEditor implements Disposable {
   }
 
   #takePaste(text: string | undefined, key: Key): void {
-    if ((key.name) === 'paste-end') {
+    if (key.name === 'paste-end') {
       const pasted = this.#paste ?? '';
       this.#paste = undefined;
       this.insert(printable(pasted.replace(/\r\n?/g, '\n')));
