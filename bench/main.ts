@@ -1,6 +1,8 @@
 /** `npm run bench [name …]`: measures, prints and stores; fails where a ratio misses its goal. */
 import { parseArgs } from 'node:util';
 import { measureDisplays } from './displays.js';
+import { tryBatch } from './batch.js';
+import { tryCrashes } from './crashes.js';
 import { measureExecute } from './execute.js';
 import { tryFaults } from './faults.js';
 import { measureLease } from './lease.js';
@@ -23,6 +25,8 @@ const benches: Record<string, Bench> = {
 
 /** Take minutes and measure nothing, so they run only when named; true where all is as it has to be. */
 const trials: Record<string, (options: { count?: number; seed?: number }) => Promise<boolean>> = {
+  batch: tryBatch,
+  crashes: tryCrashes,
   faults: tryFaults,
   leases: tryLeases,
 };

@@ -138,7 +138,8 @@ export async function openSandbox(config: SandboxConfig, hooks: OpenHooks = {}):
   return connectColab({ ...rest, ...hooks, ledger, signIn: signIn(accessToken) });
 }
 
-function openModel(config: ModelConfig): Promise<Model> | Model {
+/** The model that the configuration names. */
+export function openModel(config: ModelConfig): Promise<Model> | Model {
   if (config.kind === 'replay') return createReplayModel(config.path);
   const { id, apiKey, baseUrl, images } = config;
   return createGeminiModel({
@@ -213,8 +214,10 @@ function solverIn(
     lease: (signal: AbortSignal) => pool.lease(signal),
   };
   const limitsFor = (own: RunLimits): RunConfig => narrowRunConfig(tools.limits, own);
+  const streamWith = (model: Model, prompt: string | readonly Part[], options: SolveOptions) =>
+    solveStream({ ...workshop, model, limits: limitsFor(options) }, prompt, options);
   const stream: Solver['stream'] = (prompt, options = {}) =>
-    solveStream({ ...workshop, limits: limitsFor(options) }, prompt, options);
+    streamWith(tools.model, prompt, options);
   return {
     async solve(prompt, options) {
       const events = stream(prompt, options);
@@ -228,7 +231,7 @@ function solverIn(
     batch(dataset, options) {
       const { maxSteps, timeoutMs = null, executionTimeoutMs } = tools.limits;
       return runBatch(dataset, options, {
-        stream,
+        stream: (prompt, runOptions, meter) => streamWith(meter(tools.model), prompt, runOptions),
         model: tools.model,
         lease: workshop.lease,
         maxSessions,

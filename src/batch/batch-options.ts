@@ -8,6 +8,8 @@ import type { Selection } from './selection.js';
 export interface BatchOptions extends Selection {
   /** The folder of the batch; made where it is not there. The same call goes on with what it holds. */
   out: string;
+  /** Paths of files that the scripts of every sample find, beside those of the sample. */
+  files?: readonly string[] | undefined;
   /** Names of the data set's own fields. */
   fields?: FieldNames | undefined;
   /** How often each sample is run. Default 1. */

@@ -1,4 +1,5 @@
 import { mkdir } from 'node:fs/promises';
+import { attachFiles } from '../agent/attached-file.js';
 import type { SessionLease } from '../agent/session-source.js';
 import type { Model } from '../agent/model.js';
 import { ConfigError } from '../errors.js';
@@ -9,7 +10,7 @@ import { BatchRun } from './batch-run.js';
 import type { LazyJob } from './batch-run.js';
 import { accuracyOf } from './batch-summary.js';
 import type { BatchSummary } from './batch-summary.js';
-import { openDataset } from './dataset.js';
+import { digestsOf, openDataset } from './dataset.js';
 import type { Dataset } from './dataset.js';
 import { lockFolder } from './folder-lock.js';
 import { createGrading } from './grading.js';
@@ -60,6 +61,7 @@ export async function runBatch(
     lease: workshop.lease,
     judge: judgeBy(workshop.model),
   });
+  const files = await attachFiles(options.files ?? []);
   const dataset = await openDataset(source, {
     names: options.fields ?? {},
     check: grading.check,
@@ -72,7 +74,9 @@ export async function runBatch(
   const onNotice = (text: string): void => {
     onEvent({ type: 'notice', text });
   };
-  await begin(manifestOf(dataset, total, options, workshop), options, onNotice);
+  const manifest = manifestOf(dataset, total, options, workshop);
+  if (files.length > 0) manifest.asked['files'] = await digestsOf(files);
+  await begin(manifest, options, onNotice);
 
   const tally = emptyTally();
   const done = new DoneSet(dataset.ids, epochs, out);
@@ -97,7 +101,12 @@ export async function runBatch(
     onEvent,
   });
   const ending = await run.run(
-    jobsOf(dataset, places, { epochs, done, limits: limitsOf(options) }),
+    jobsOf(dataset, places, {
+      epochs,
+      done,
+      files: files.map(({ path }) => path),
+      limits: limitsOf(options),
+    }),
   );
   return {
     ...ending,
@@ -202,11 +211,19 @@ function limitsOf(options: BatchOptions): SampleLimits {
   };
 }
 
+interface JobOptions {
+  epochs: number;
+  done: DoneSet;
+  /** For every sample. */
+  files: readonly string[];
+  limits: SampleLimits;
+}
+
 /** All samples once, then all of them again, so that what is there early is of the whole data set. */
 function* jobsOf(
   dataset: Dataset,
   places: readonly number[],
-  { epochs, done, limits }: { epochs: number; done: DoneSet; limits: SampleLimits },
+  { epochs, done, files, limits }: JobOptions,
 ): Generator<LazyJob, void, undefined> {
   for (let epoch = 1; epoch <= epochs; epoch += 1) {
     for (const place of places) {
@@ -214,7 +231,11 @@ function* jobsOf(
       yield {
         id: dataset.ids[place] ?? '',
         epoch,
-        read: async () => ({ sample: await dataset.read(place), epoch, limits }),
+        read: async () => {
+          const sample = await dataset.read(place);
+          const all = [...files, ...(sample.files ?? [])];
+          return { sample: all.length === 0 ? sample : { ...sample, files: all }, epoch, limits };
+        },
       };
     }
   }

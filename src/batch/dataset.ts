@@ -190,3 +190,16 @@ async function problemOf(paths: readonly string[]): Promise<string | undefined> 
     return error.message.replace(/\.?$/, '');
   }
 }
+
+/** Names of files with what they hold, in short. */
+export async function digestsOf(
+  files: readonly { name: string; path: string }[],
+): Promise<Record<string, string>> {
+  const digests: Record<string, string> = {};
+  for (const { name, path } of files) {
+    const digest = createHash('sha256');
+    for await (const chunk of createReadStream(path)) digest.update(chunk as Buffer);
+    digests[name] = digest.digest('hex');
+  }
+  return digests;
+}

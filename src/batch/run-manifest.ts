@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { mkdir, readFile, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { ConfigError } from '../errors.js';
+import { packageVersion } from '../package-version.js';
 import { batchFiles, replaceFile, syncFolder } from './batch-folder.js';
 
 /** What a batch was asked: everything that its results depend on. Stands in `run.json`. */
@@ -26,9 +26,7 @@ export type Manifest = z.infer<typeof ManifestSchema>;
 
 /** What runs here. */
 export function productVersions(): Record<string, string> {
-  const path = new URL('../../package.json', import.meta.url);
-  const { version } = JSON.parse(readFileSync(path, 'utf8')) as { version: string };
-  return { 'colab-solver': version, node: process.versions.node };
+  return { 'colab-solver': packageVersion(), node: process.versions.node };
 }
 
 /** @throws {ConfigError} `BAD_JOURNAL` where it cannot be read; undefined where there is none. */

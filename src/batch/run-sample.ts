@@ -1,5 +1,6 @@
 import { linkSignal } from '../abort.js';
 import type { RunEvent, SolveResult } from '../agent/events.js';
+import type { Model } from '../agent/model.js';
 import { recordedRunLine } from '../agent/recorded-run.js';
 import type { SolveOptions } from '../agent/solve.js';
 import { BatchError, ColabSolverError, ConfigError, InternalError } from '../errors.js';
@@ -36,7 +37,12 @@ export interface SampleLimits {
 
 /** What samples run on. */
 export interface SampleWorkshop {
-  stream(prompt: string, options: SolveOptions): AsyncGenerator<RunEvent, SolveResult, undefined>;
+  /** A run whose model is the one that `meter` makes of it. */
+  stream(
+    prompt: string,
+    options: SolveOptions,
+    meter: (model: Model) => Model,
+  ): AsyncGenerator<RunEvent, SolveResult, undefined>;
   grading: Grading;
   /** US dollars; undefined where the model's price is not known. */
   costOf: (usage: Usage) => number | undefined;
@@ -175,12 +181,13 @@ async function runOnce(
 ): Promise<Outcome> {
   using link = linkSignal(signal);
   const { maxSteps, timeoutMs } = limits;
-  const events = workshop.stream(sample.prompt, {
+  const runOptions = {
     files: sample.files,
     signal: link.signal,
     ...(maxSteps !== undefined && { maxSteps }),
     ...(timeoutMs !== undefined && { timeoutMs }),
-  });
+  };
+  const events = workshop.stream(sample.prompt, runOptions, (model) => watch.metered(model));
   try {
     for await (const event of events) {
       watch.see(event);
@@ -222,9 +229,17 @@ function failed(
   during: 'run' | 'grading',
   { text, contents }: Pick<Outcome, 'text' | 'contents'>,
 ): Outcome {
+  return { status: 'error', text, contents, error: errorOf(error, during) };
+}
+
+/** What a record keeps of a failure. */
+export function errorOf(
+  error: unknown,
+  during: 'run' | 'grading',
+): NonNullable<UnplacedRecord['error']> {
   const message = error instanceof Error ? error.message : String(error);
   const code = error instanceof ColabSolverError ? String(error.code) : 'UNEXPECTED';
-  return { status: 'error', text, contents, error: { code, message, during } };
+  return { code, message, during };
 }
 
 /** Failures that would befall every other sample as well: somebody has to act first. */
@@ -234,7 +249,8 @@ const FOR_ALL: ReadonlySet<string> = new Set([
   ...['RUNTIME_START_FAILED', 'PYTHON_SETUP_FAILED', 'DISK_FULL', 'CLOSED'],
 ]);
 
-function stopsAll(error: unknown): boolean {
+/** Whether every other sample would fail in the same way. */
+export function stopsAll(error: unknown): boolean {
   if (error instanceof ConfigError || error instanceof BatchError) return true;
   return error instanceof ColabSolverError && FOR_ALL.has(String(error.code));
 }

@@ -1,7 +1,8 @@
 import type { RunEvent } from '../agent/events.js';
+import type { Model } from '../agent/model.js';
 import type { Content } from '../parts/content.js';
 import type { Part } from '../parts/part.js';
-import { emptyUsage } from '../parts/usage.js';
+import { addUsage, emptyUsage } from '../parts/usage.js';
 import type { Usage } from '../parts/usage.js';
 import type { UnplacedRecord } from './journal.js';
 
@@ -17,13 +18,11 @@ export class RunWatch {
   readonly #startedAt = performance.now();
   readonly #parts: Part[] = [];
   #said = '';
-  #askedAt: number | undefined;
 
   see(event: RunEvent): void {
     switch (event.type) {
       case 'step-start':
         this.steps = event.step;
-        this.#askedAt = performance.now();
         return;
       case 'text':
         if (!event.thought) this.#said += event.text;
@@ -33,7 +32,7 @@ export class RunWatch {
         this.#said = '';
         return;
       case 'code':
-        this.#answered();
+        this.#keepText();
         this.executions += 1;
         this.#parts.push({
           executableCode: { id: event.id, language: 'PYTHON', code: event.code },
@@ -44,21 +43,43 @@ export class RunWatch {
         this.#count(event.result.outcome);
         this.#parts.push({ codeExecutionResult: event.result });
         return;
-      case 'function-call':
-        this.#answered();
-        return;
       case 'step-end':
-        this.#answered();
-        this.usage = event.usage;
-        return;
-      case 'run-end':
-        this.usage = event.usage;
+        this.#keepText();
         return;
       case 'run-start':
+      case 'run-end':
       case 'notice':
+      case 'function-call':
       case 'output':
       case 'function-response':
     }
+  }
+
+  /** The model with a meter on it, for this run alone: requests that failed cost time and tokens, too. */
+  metered(model: Model): Model {
+    const count = (usage: Usage): void => {
+      this.usage = addUsage(this.usage, usage);
+    };
+    const time = (ms: number): void => {
+      this.modelMs += ms;
+    };
+    return {
+      id: model.id,
+      async *generate(request) {
+        const askedAt = performance.now();
+        try {
+          const onSpent = (usage: Usage): void => {
+            count(usage);
+            request.onSpent?.(usage);
+          };
+          const response = yield* model.generate({ ...request, onSpent });
+          count(response.usage);
+          return response;
+        } finally {
+          time(performance.now() - askedAt);
+        }
+      },
+    };
   }
 
   get durationMs(): number {
@@ -87,14 +108,6 @@ export class RunWatch {
       modelMs: Math.round(this.modelMs),
       sandboxMs: Math.round(this.sandboxMs),
     };
-  }
-
-  /** The model has said what it had to say in this step. */
-  #answered(): void {
-    this.#keepText();
-    if (this.#askedAt === undefined) return;
-    this.modelMs += performance.now() - this.#askedAt;
-    this.#askedAt = undefined;
   }
 
   #keepText(): void {

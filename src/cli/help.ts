@@ -4,6 +4,8 @@ Examples:
   colab-solver solve --file sales.csv --out-dir out "Plot the sales by month"
   colab-solver solve --sandbox colab --accelerator T4 "Which GPU is this?"
   colab-solver chat sales.csv
+  colab-solver batch questions.jsonl --out results
+  colab-solver grade results --grader-options '{"tolerance": 0.01}'
   colab-solver replay runs.jsonl --concurrency 2
   colab-solver doctor
 
@@ -18,10 +20,10 @@ Environment:
   NO_COLOR, FORCE_COLOR        colour off or on
 
 Exit codes:
-  0  answered; replay: all judged outputs are equal
+  0  answered; batch: all samples ran, errored ones included; replay: all judged outputs are equal
   1  something failed
   2  wrong usage or configuration
-  3  ended without an answer; replay: outputs differ
+  3  ended without an answer; batch: --fail-on-error or --max-cost was passed; replay: outputs differ
   130  cancelled
 
 From a clone: npm start -- <command> [options]
@@ -123,4 +125,37 @@ Examples:
 export const doctorHelp = `
 Nothing is changed and no tokens are spent. Exit code 0 says that the local sandbox can run; what only
 some uses need (a Gemini key, Colab sign-in, isolation) is reported but does not count.
+`;
+
+export const batchHelp = `
+Samples are {"id"?, "prompt", "target"?, "grader"?, "options"?, "files"?, "metadata"?}, one JSON object a
+line, a JSON list, or a table whose first line names these fields. All of them are looked at before
+anything runs. Files are relative to the data set. Without a grader the target decides: a number is
+compared as one, true and false as meant, a list as a list, an object as named values.
+
+The folder holds run.json (what was asked), results.jsonl (one line for each finished sample; the truth)
+and transcripts/runs.jsonl (recorded runs, which replay and --model replay: can read). A batch may be
+killed at any time: the same command goes on, and does not run again what is finished. Ctrl-C lets running
+samples finish for --grace seconds; a second one stops at once. A sample that fails is an error, not a
+wrong answer. A quota by the day, or a refused key, ends the batch; the same command goes on later.
+
+The number of samples at once begins with 4, grows to --concurrency while all is well, and falls when the
+model's service asks for it.
+
+Examples:
+  colab-solver batch questions.jsonl --out results
+  colab-solver batch math.csv --out results --prompt-field question --target-field answer
+  colab-solver batch questions.jsonl --out try --limit 20 --shuffle --seed 1 --epochs 3
+  colab-solver batch runs.jsonl --out again --model replay:runs.jsonl          needs no key
+  colab-solver batch questions.jsonl --out results --json | jq .accuracy.value
+`;
+
+export const gradeHelp = `
+Takes the answers from the transcripts of the folder. With another grader, or other options, the batch has
+to be complete. Answers that could not be graded the last time are graded, too.
+
+Examples:
+  colab-solver grade results
+  colab-solver grade results --grader-options '{"tolerance": 0.01}'
+  colab-solver grade results --grader includes --json
 `;

@@ -9,8 +9,8 @@ import { readResults } from '../../src/batch/journal-reading.js';
 import type { SampleRecord } from '../../src/batch/sample-record.js';
 import { ModelError } from '../../src/errors.js';
 import type { SolverOptions } from '../../src/solver.js';
-import { call, honest, playedModel, playedSolver, samples } from './played-batch.js';
-import type { Played } from './played-batch.js';
+import { call, honest, playedModel, playedSolver, samples } from '../support/played-batch.js';
+import type { Played } from '../support/played-batch.js';
 
 let folder: string;
 let out: string;

@@ -4,7 +4,7 @@ import type { Model, ModelRequest } from '../../src/agent/model.js';
 import { textOf } from '../../src/parts/content.js';
 import type { Part } from '../../src/parts/part.js';
 import { emptyUsage } from '../../src/parts/usage.js';
-import { ScriptedSandbox } from '../support/scripted-sandbox.js';
+import { ScriptedSandbox } from './scripted-sandbox.js';
 
 /** What a model says to a prompt in its first, second, … response; it may throw, or wait. */
 export type Played = (
