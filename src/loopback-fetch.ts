@@ -45,8 +45,8 @@ export function loopbackFetch(url: URL, options: LoopbackRequest): Promise<HttpA
     request.once('close', () => {
       listener[Symbol.dispose]();
     });
-    const failed = (what: string, cause: unknown): unknown =>
-      signal?.aborted === true ? signal.reason : new TypeError(what, { cause });
+    const failed = (what: string, cause: unknown): Error =>
+      signal?.aborted === true ? (signal.reason as Error) : new TypeError(what, { cause });
     request.on('error', (error) => {
       reject(failed('fetch failed', error));
     });

@@ -52,6 +52,8 @@ export class RunWatch {
       case 'function-call':
       case 'output':
       case 'function-response':
+      case 'display':
+      case 'files':
     }
   }
 
