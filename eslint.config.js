@@ -6,7 +6,7 @@ export default defineConfig(
   ...tseslint.configs.strictTypeChecked,
   {
     languageOptions: {
-      parserOptions: { projectService: { allowDefaultProject: ['*.js', 'scripts/*.js'] } },
+      parserOptions: { projectService: { allowDefaultProject: ['*.js', 'scripts/*.js', 'pages/*.js'] } },
     },
     linterOptions: { reportUnusedDisableDirectives: 'error' },
     rules: {

@@ -4,7 +4,7 @@ import { detailsLine, runDetails } from '../parts/run-details.js';
 import type { Transcript } from '../parts/transcript.js';
 import { markup, htmlText, trusted } from './html.js';
 import type { Html } from './html.js';
-import { pageStyle } from './page-style.js';
+import { pageFile } from './page-file.js';
 import { transcriptMarkup } from './piece-markup.js';
 import { prose } from './prose.js';
 
@@ -34,10 +34,21 @@ export function titleOf(prompt: string): string {
   return short === line.trim() ? short : `${short}…`;
 }
 
+interface PageExtras {
+  /** Beside the style of transcripts. */
+  style?: string;
+  script?: string;
+}
+
 /** A page of ours: nothing is fetched, and no style or script takes effect but those whose text is given here. */
-export function page(title: string, body: Html, { style = '', script = '' } = {}): string {
-  const styles = `${pageStyle}${style}`;
-  const scripts = script === '' ? "'none'" : hashOf(script);
+export function page(title: string, body: Html): string {
+  return `${pageStart(title)}${htmlText(body)}${pageEnd()}`;
+}
+
+/** The same in pieces, for a body that is too long to be held: what comes before it. */
+export function pageStart(title: string, { style = '', script }: PageExtras = {}): string {
+  const styles = `${pageFile('transcript.css')}${style}`;
+  const scripts = script === undefined ? "'none'" : hashOf(script);
   const policy =
     `default-src 'none'; img-src data:; style-src ${hashOf(styles)}; script-src ${scripts}; ` +
     "base-uri 'none'; form-action 'none'";
@@ -52,7 +63,12 @@ export function page(title: string, body: Html, { style = '', script = '' } = {}
 <style>${trusted(styles)}</style>
 </head>
 <body>
-${body}${script !== '' && markup`<script>${trusted(script)}</script>`}
+`);
+}
+
+/** What comes after the body; `script` as given to {@link pageStart}. */
+export function pageEnd({ script }: Pick<PageExtras, 'script'> = {}): string {
+  return htmlText(markup`${script !== undefined && markup`<script>${trusted(script)}</script>`}
 </body>
 </html>
 `);

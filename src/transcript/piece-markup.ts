@@ -10,7 +10,7 @@ import type { Html } from './html.js';
 import { prose } from './prose.js';
 import { pythonMarkup } from './python-markup.js';
 
-/** Everything that was said and done, as the body of a page that has {@link pageStyle}. */
+/** Everything that was said and done, as the body of a page that has the style of `pages/transcript.css`. */
 export function transcriptMarkup({ contents }: Pick<Transcript, 'contents'>): Html {
   let scripts = 0;
   const pieces = transcriptPieces(contents).map((piece) =>

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Part } from '../../src/parts/part.js';
-import { htmlPage, page } from '../../src/transcript/html-page.js';
-import { markup } from '../../src/transcript/html.js';
+import { htmlPage, pageEnd, pageStart } from '../../src/transcript/html-page.js';
 
 const HOSTILE = '</code></pre></script><script>alert(1)</script><img src=x onerror="alert(2)">';
 
@@ -78,7 +77,7 @@ describe('pictures', () => {
 
 describe('the page', () => {
   it('lets nothing take effect but its own style and script', () => {
-    const source = page('t', markup`<main></main>`, { script: 'start();' });
+    const source = pageStart('t', { script: 'start();' }) + pageEnd({ script: 'start();' });
     const hashIn = (element: string): string => {
       const text = source.split(`<${element}>`)[1]?.split(`</${element}>`)[0] ?? '';
       return `${element}-src 'sha256-${createHash('sha256').update(text).digest('base64')}'`;
