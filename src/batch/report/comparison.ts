@@ -1,3 +1,4 @@
+import { basename, resolve } from 'node:path';
 import type { SampleRecord } from '../sample-record.js';
 
 export type Standing = 'correct' | 'wrong' | 'error' | 'ungraded';
@@ -25,11 +26,14 @@ export interface PairedCounts {
 /** This batch against another one, sample by sample and epoch by epoch; the other's verdicts are kept, a byte or so each. */
 export class Comparison {
   readonly folder: string;
+  /** For people: the folder without where it lies on this machine. */
+  readonly name: string;
   readonly counts: PairedCounts = { pairs: 0, bothCorrect: 0, bothWrong: 0, gained: 0, lost: 0 };
   readonly #others = new Map<string, Standing>();
 
   constructor(folder: string) {
     this.folder = folder;
+    this.name = basename(resolve(folder));
   }
 
   /** A record of the other batch. */

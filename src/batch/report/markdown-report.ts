@@ -58,10 +58,10 @@ export function markdownReport({ manifest, figures, comparison }: ReportSource):
   return `${sections.join('\n\n')}\n`;
 }
 
-function comparisonText({ folder, counts }: Comparison): string {
+function comparisonText({ name, counts }: Comparison): string {
   const { pairs, bothCorrect, bothWrong, gained, lost } = counts;
   return [
-    `## Against ${cell(folder)}`,
+    `## Against ${cell(name)}`,
     table(
       ['graded in both', 'both correct', 'both wrong', 'gained', 'lost', 'difference', 'p'],
       [

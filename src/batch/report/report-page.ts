@@ -80,11 +80,11 @@ function headline({ manifest, figures }: ReportSource): Html {
 `;
 }
 
-function comparisonSection({ folder, counts }: Comparison): Html {
+function comparisonSection({ name, counts }: Comparison): Html {
   const { pairs, bothCorrect, bothWrong, gained, lost } = counts;
   const difference = pairs === 0 ? undefined : (gained - lost) / pairs;
   const sign = difference !== undefined && difference > 0 ? '+' : '';
-  return markup`<section class="comparison"><h2>Against ${folder}</h2>
+  return markup`<section class="comparison"><h2>Against ${name}</h2>
 <p><b>${sign}${difference === undefined ? '–' : `${(difference * 100).toFixed(1)} points`}</b> on ${count(pairs)} samples graded in
 both: ${count(gained)} gained, ${count(lost)} lost, ${count(bothCorrect)} correct and ${count(bothWrong)} wrong in both.
 By chance so uneven a split comes with p = ${mcNemar(counts).toPrecision(2)} (McNemar, exact).</p></section>
