@@ -10,6 +10,7 @@ import type { Model } from './agent/model.js';
 import { runBatch } from './batch/batch.js';
 import type { BatchOptions } from './batch/batch-options.js';
 import type { BatchSummary } from './batch/batch-summary.js';
+import { writeReport } from './batch/report/write-report.js';
 import type { SampleInput } from './batch/sample.js';
 import { createReplayModel } from './agent/replay-model.js';
 import { solveStream } from './agent/solve.js';
@@ -68,7 +69,8 @@ export interface Solver extends AsyncDisposable {
   chat(options?: ChatOptions): Chat;
   /**
    * Runs the samples of a data set (JSON Lines, JSON or CSV, or a list) and grades their answers. What is finished is in
-   * the folder `out`, and the same call goes on from there, however the last one ended.
+   * the folder `out`, and the same call goes on from there, however the last one ended. At its end the folder holds
+   * `report.md` and `report.html`.
    * @throws {ConfigError} before anything runs; else what would fail every sample, or the signal's reason.
    */
   batch(dataset: string | readonly SampleInput[], options: BatchOptions): Promise<BatchSummary>;
@@ -228,9 +230,9 @@ function solverIn(
     },
     stream,
     chat: (options) => new Conversation({ ...workshop, ...ofChats, limitsFor }, options),
-    batch(dataset, options) {
+    async batch(dataset, options) {
       const { maxSteps, timeoutMs = null, executionTimeoutMs } = tools.limits;
-      return runBatch(dataset, options, {
+      const summary = await runBatch(dataset, options, {
         stream: (prompt, runOptions, meter) => streamWith(meter(tools.model), prompt, runOptions),
         model: tools.model,
         lease: workshop.lease,
@@ -238,6 +240,8 @@ function solverIn(
         costOf: () => undefined,
         settings: { sandbox: kind, maxSteps, timeoutMs, executionTimeoutMs },
       });
+      await writeReport(options.out, { signal: options.signal });
+      return summary;
     },
     close: () => pool.close(),
     [Symbol.asyncDispose]: () => pool.close(),

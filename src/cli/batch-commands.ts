@@ -4,7 +4,7 @@ import type { BatchFlags } from './batch.js';
 import type { CommandContext } from './command-context.js';
 import type { ExitCode } from './exit-code.js';
 import type { GradeFlags } from './grade.js';
-import { batchHelp, gradeHelp } from './help.js';
+import { batchHelp, gradeHelp, reportHelp } from './help.js';
 import {
   addFileOption,
   addIsolationOptions,
@@ -15,6 +15,7 @@ import {
   seconds,
   wholeNumber,
 } from './options.js';
+import type { ReportFlags } from './report.js';
 
 type OnEnd = (code: ExitCode) => void;
 
@@ -77,6 +78,23 @@ export function addGrade(program: Command, context: CommandContext, onEnd: OnEnd
     .action(async (folder: string, flags: GradeFlags) => {
       const { gradeCommand } = await import('./grade.js');
       onEnd(await gradeCommand(folder, flags, context));
+    });
+}
+
+export function addReport(program: Command, context: CommandContext, onEnd: OnEnd): void {
+  const command = program
+    .command('report')
+    .summary('write the report of a batch again')
+    .description(
+      'Writes report.md and report.html from what the folder of a batch holds, also while it still runs.',
+    )
+    .argument('<dir>', 'the folder given to batch with --out')
+    .option('--compare <dir>', 'the folder of another batch, to be compared with sample by sample');
+  addLogLevelOption(command)
+    .addHelpText('after', reportHelp)
+    .action(async (folder: string, flags: ReportFlags) => {
+      const { reportCommand } = await import('./report.js');
+      onEnd(await reportCommand(folder, flags, context));
     });
 }
 

@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+import { reportFiles } from '../batch/report/write-report.js';
 import type { BatchOptions } from '../batch/batch-options.js';
 import type { BatchSummary } from '../batch/batch-summary.js';
 import { createSolver } from '../solver.js';
@@ -8,6 +10,7 @@ import { exitCodes } from './exit-code.js';
 import type { ExitCode } from './exit-code.js';
 import { runOptions } from './options.js';
 import type { RunFlags } from './options.js';
+import { printable } from './render/printable.js';
 import { NOWHERE, Screen } from './render/screen.js';
 
 export interface BatchFlags extends RunFlags {
@@ -75,6 +78,7 @@ export async function batchCommand(
   }
   progress.end();
   for (const line of summaryLines(summary)) screen.resultLine(line);
+  screen.resultLine(printable(`Report: ${join(flags.out, reportFiles.html)}`));
   if (flags.json === true) stdout.write(`${JSON.stringify(summary, undefined, 2)}\n`);
   return summary.status === 'completed' ? exitCodes.done : exitCodes.unanswered;
 }

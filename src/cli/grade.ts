@@ -1,6 +1,7 @@
 import { gradeAgain } from '../batch/grade-again.js';
 import { createGrading } from '../batch/grading.js';
 import { judgeBy } from '../batch/model-judge.js';
+import { writeReport } from '../batch/report/write-report.js';
 import { resolveModelConfig, resolveSandboxConfig } from '../config.js';
 import type { LogLevel } from '../logger.js';
 import { LazyPool } from '../sandbox/lazy-pool.js';
@@ -68,6 +69,7 @@ export async function gradeCommand(
       graded += 1;
     },
   });
+  await writeReport(folder, { signal });
   screen.clearStatus();
   const { changed, finished, total, kept } = summary;
   screen.resultLine(tallyText(summary));

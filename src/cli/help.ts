@@ -150,6 +150,16 @@ Examples:
   colab-solver batch questions.jsonl --out results --json | jq .accuracy.value
 `;
 
+export const reportHelp = `
+report.html is one page that needs no network: the figures, plots, and a table of all samples to search and
+filter, each with its transcript, code and charts. It holds them compressed, so tens of thousands are no
+burden; charts beyond 100 MB stay in transcripts/. batch and grade write both files at their end, too.
+
+Examples:
+  colab-solver report results
+  colab-solver report results --compare results-of-the-other-model
+`;
+
 export const gradeHelp = `
 Takes the answers from the transcripts of the folder. With another grader, or other options, the batch has
 to be complete. Answers that could not be graded the last time are graded, too.

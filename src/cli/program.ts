@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { packageVersion } from '../package-version.js';
-import { addBatch, addGrade } from './batch-commands.js';
+import { addBatch, addGrade, addReport } from './batch-commands.js';
 import { OutputClosed } from './cancellation.js';
 import type { CommandContext } from './command-context.js';
 import { exitCodeOfError, exitCodes } from './exit-code.js';
@@ -90,6 +90,7 @@ function buildProgram(context: CommandContext, onEnd: (code: ExitCode) => void):
   addChat(program, context, onEnd);
   addBatch(program, context, onEnd);
   addGrade(program, context, onEnd);
+  addReport(program, context, onEnd);
   addReplay(program, context, onEnd);
   addSandbox(program, context, onEnd);
   addDoctor(program, context, onEnd);

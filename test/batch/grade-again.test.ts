@@ -85,7 +85,13 @@ describe('grading again', () => {
     };
     await expect(regrade('closed', [closed])).rejects.toMatchObject({ code: 'CLOSED' });
     expect(await journal()).toBe(before);
-    expect((await readdir(folder)).sort()).toEqual(['results.jsonl', 'run.json', 'transcripts']);
+    expect((await readdir(folder)).sort()).toEqual([
+      'report.html',
+      'report.md',
+      'results.jsonl',
+      'run.json',
+      'transcripts',
+    ]);
   });
 
   it('is refused while a batch works there, where there is none, and half-way with another grader', async () => {

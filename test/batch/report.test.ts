@@ -123,7 +123,7 @@ describe('a report', () => {
     await using folder = await temporaryFolder();
     await using other = await temporaryFolder();
     const verdicts = (all: string) =>
-      [...all].map((verdict, index) =>
+      Array.from(all, (verdict, index) =>
         verdict === 'e'
           ? { ...failed, id: `${index}` }
           : { id: `${index}`, correct: verdict === '+' },

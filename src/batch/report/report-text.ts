@@ -34,7 +34,7 @@ export function secondsText(seconds: number): string {
 
 /** Whatever it is, as one short line. */
 export function valueText(value: unknown, limit = 200): string {
-  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+  const text = typeof value === 'string' ? value : JSON.stringify(value ?? null);
   const line = text
     .slice(0, limit * 2)
     .replaceAll(/\s+/g, ' ')
