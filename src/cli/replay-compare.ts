@@ -1,3 +1,4 @@
+import { withoutDisplayCounts } from '../parts/display.js';
 import { exceptionName } from '../parts/exception-name.js';
 import type { CodeExecutionResult } from '../parts/part.js';
 import { resultPart } from '../parts/result-part.js';
@@ -50,9 +51,10 @@ function printedOutputs(execution: ExecutionResult & { status: 'ok' }): string[]
   return [ours, [stdout, value].filter((text) => text !== '').join('\n')];
 }
 
-/** Equal after trimming, or both numbers (commas dropped, `a/b` divided out) that agree within the tolerance. */
+/** Equal after trimming, save how many displays it counts, or both numbers (commas dropped, `a/b` divided out) that agree within the tolerance. */
 export function isSameOutput(recorded: string, observed: string): boolean {
-  if (recorded.trim() === observed.trim()) return true;
+  const [before, now] = [recorded, observed].map((text) => withoutDisplayCounts(text).trim());
+  if (before === now) return true;
   const a = numberOf(recorded);
   const b = numberOf(observed);
   if (a === undefined || b === undefined) return false;

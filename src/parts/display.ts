@@ -71,6 +71,11 @@ export function displayText(outputs: readonly RichOutput[], attached?: number): 
   return [...texts, ...imageLine(images.length, attached), ...errors].join('\n');
 }
 
+/** The text of a result without the lines that only count what was displayed; they differ by how many a model was shown. */
+export function withoutDisplayCounts(output: string): string {
+  return output.replace(/^\[Displayed [^\n]*\.\]$\n?/gm, '');
+}
+
 /** What LaTeX, Markdown and text say to a reader; of the rest only the name of its class is text. */
 function plainTextOf({ data = {} }: RichOutput): string[] {
   const best = ['text/latex', 'text/markdown', 'text/plain'].find((type) => type in data);

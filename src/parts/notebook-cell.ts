@@ -12,7 +12,7 @@ export type NotebookOutput =
     }
   | { output_type: 'error'; ename: string; evalue: string; traceback: string[] };
 
-export type MimeBundle = Record<string, string | MultilineText>;
+export type MimeBundle = Record<string, unknown>;
 
 export interface MarkdownCell {
   cell_type: 'markdown';

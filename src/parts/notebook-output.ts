@@ -1,4 +1,4 @@
-import type { ExecutionResult, PythonError } from '../sandbox/execution.js';
+import type { ExecutionResult, PythonError, RichOutput } from '../sandbox/execution.js';
 import { exceptionName } from './exception-name.js';
 import { imageOf, sizeOfBase64 } from './image.js';
 import { multiline } from './notebook-cell.js';
@@ -7,8 +7,8 @@ import type { CodeExecutionResult, InlineData } from './part.js';
 import { executionOf, limitLine, PRINTED_NOTHING, START_NOT_KEPT } from './result-part.js';
 
 /**
- * What a script printed, showed and raised. Where the result was made in this process the streams, the value and the
- * traceback are those of the kernel; of a recorded result only its one text is known.
+ * What a script printed, showed and raised. Where the result was made in this process the streams, the displays, the value
+ * and the traceback are those of the kernel; of a recorded result only its one text and its images are known.
  */
 export function scriptOutputs(
   result: CodeExecutionResult,
@@ -16,30 +16,70 @@ export function scriptOutputs(
   count: number,
 ): NotebookOutput[] {
   const execution = executionOf(result);
-  const [before, after] =
-    execution === undefined ? textOutputs(result) : kernelOutputs(execution, count);
+  if (execution !== undefined) return kernelOutputs(execution, images, count);
+  const [before, after] = textOutputs(result);
   return [...before, ...images.map(shown), ...after];
+}
+
+function kernelOutputs(
+  execution: ExecutionResult,
+  images: readonly InlineData[],
+  count: number,
+): NotebookOutput[] {
+  const { stdout, stderr, outputTruncated, richOutputs } = execution;
+  return [
+    ...(outputTruncated ? stream('stderr', `${START_NOT_KEPT}\n`) : []),
+    ...stream('stdout', stdout),
+    ...stream('stderr', stderr),
+    ...displays(richOutputs, images),
+    ...ending(execution, count),
+  ];
+}
+
+function ending(execution: ExecutionResult, count: number): NotebookOutput[] {
+  switch (execution.status) {
+    case 'ok': {
+      const rich = execution.richOutputs.find(({ isValue }) => isValue === true);
+      return execution.value === '' ? [] : [valueOutput(execution.value, rich?.data, count)];
+    }
+    case 'failed':
+      return [errorOutput(execution.error)];
+    case 'deadline-exceeded':
+      return [outOfTime(limitLine(execution.limitMs))];
+  }
+}
+
+/** The content of a display that is large is not kept; where it is an image it stands in the contents. */
+function displays(outputs: readonly RichOutput[], images: readonly InlineData[]): NotebookOutput[] {
+  const pictures = outputs.filter(({ mimeTypes }) => mimeTypes.some((type) => IMAGE.test(type)));
+  return outputs.flatMap((output) => {
+    const { data, error, isValue, mimeTypes } = output;
+    const image = images[pictures.indexOf(output)];
+    if (isValue === true) return [];
+    if (data !== undefined) return [display(bundleOf(data))];
+    if (image !== undefined) return [shown(image)];
+    return stream('stderr', `[${error ?? `Displayed ${mimeTypes.join(', ')}, kept as a file.`}]\n`);
+  });
+}
+
+const IMAGE = /^image\/(?:png|jpeg|webp|svg\+xml)$/;
+
+function display(data: MimeBundle): NotebookOutput {
+  return { output_type: 'display_data', data, metadata: {} };
+}
+
+/** As nbformat has it: JSON as it is, images in base64, all else as lines. */
+function bundleOf(data: Readonly<Record<string, unknown>>): MimeBundle {
+  const entries = Object.entries(data).map(([type, value]): [string, MimeBundle[string]] => {
+    if (/^application\/(?:.*\+)?json$/.test(type)) return [type, value];
+    const text = typeof value === 'string' ? value : JSON.stringify(value ?? null);
+    return [type, /^image\/(?!svg)/.test(type) ? text : multiline(text)];
+  });
+  return Object.fromEntries(entries);
 }
 
 /** What comes before the images and what after them. */
 type Sides = [before: NotebookOutput[], after: NotebookOutput[]];
-
-function kernelOutputs(execution: ExecutionResult, count: number): Sides {
-  const { stdout, stderr, outputTruncated } = execution;
-  const before = [
-    ...(outputTruncated ? stream('stderr', `${START_NOT_KEPT}\n`) : []),
-    ...stream('stdout', stdout),
-    ...stream('stderr', stderr),
-  ];
-  switch (execution.status) {
-    case 'ok':
-      return [before, execution.value === '' ? [] : [valueOutput(execution.value, count)]];
-    case 'failed':
-      return [before, [errorOutput(execution.error)]];
-    case 'deadline-exceeded':
-      return [before, [outOfTime(limitLine(execution.limitMs))]];
-  }
-}
 
 function textOutputs({ outcome, output }: CodeExecutionResult): Sides {
   if (outcome === 'OUTCOME_FAILED') return [[], [errorOfText(output)]];
@@ -54,8 +94,12 @@ function stream(name: 'stdout' | 'stderr', text: string): NotebookOutput[] {
   return text === '' ? [] : [{ output_type: 'stream', name, text: multiline(text) }];
 }
 
-function valueOutput(value: string, count: number): NotebookOutput {
-  const data = { 'text/plain': multiline(value) };
+function valueOutput(
+  value: string,
+  rich: Readonly<Record<string, unknown>> = {},
+  count: number,
+): NotebookOutput {
+  const data = { ...bundleOf(rich), 'text/plain': multiline(value) };
   return { output_type: 'execute_result', execution_count: count, data, metadata: {} };
 }
 
@@ -83,7 +127,7 @@ function outOfTime(line: string): NotebookOutput {
 }
 
 function shown(data: InlineData): NotebookOutput {
-  return { output_type: 'display_data', data: mimeBundle(data), metadata: {} };
+  return display(mimeBundle(data));
 }
 
 function mimeBundle(data: InlineData): MimeBundle {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { RichOutput } from '../sandbox/execution.js';
 import { codePart } from './code-part.js';
 import type { Content } from './content.js';
 import { NOTEBOOK_KEY } from './notebook.js';
@@ -14,7 +15,7 @@ const OutputSchema = z.looseObject({
   output_type: z.string(),
   name: z.string().default('stdout'),
   text: TextSchema,
-  data: z.looseObject({ 'text/plain': TextSchema }).default({ 'text/plain': '' }),
+  data: z.record(z.string(), z.unknown()).default({}),
   ename: z.string().default(''),
   evalue: z.string().default(''),
   traceback: z.array(z.string()).default([]),
@@ -84,7 +85,7 @@ function resultOf(outputs: readonly Output[], outcome: string | undefined): Code
     stdout: streamText(outputs, 'stdout'),
     stderr: streamText(outputs, 'stderr'),
     outputTruncated: false,
-    richOutputs: [],
+    richOutputs: displaysOf(outputs),
     durationMs: 0,
   };
   const result =
@@ -111,7 +112,20 @@ function streamText(outputs: readonly Output[], name: string): string {
 
 function valueText(outputs: readonly Output[]): string {
   const value = outputs.findLast(({ output_type }) => output_type === 'execute_result');
-  return value?.data['text/plain'] ?? '';
+  return textIn(value?.data['text/plain']);
+}
+
+/** Displays count as they do when a script runs: their text is output, images are told. */
+function displaysOf(outputs: readonly Output[]): RichOutput[] {
+  const bundles = outputs.filter(({ output_type }) => output_type === 'display_data');
+  return bundles.map(({ data }, index) => {
+    const texts = Object.entries(data).map(([type, value]) => [type, textIn(value)] as const);
+    return { index, mimeTypes: Object.keys(data), data: Object.fromEntries(texts) };
+  });
+}
+
+function textIn(value: unknown): string {
+  return TextSchema.catch('').parse(value);
 }
 
 function markOf(cell: Cell) {

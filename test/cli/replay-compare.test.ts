@@ -87,6 +87,16 @@ describe('outcomes', () => {
     expect(compareResults(recordedOk('4'), ok({}))).toMatchObject({ equal: false });
   });
 
+  it('how many of the images a model was shown makes no difference', () => {
+    const png = { index: 0, mimeTypes: ['image/png'], data: { 'image/png': 'cG5n' } };
+    const execution = { ...ok({ stdout: '1\n', value: '2' }), richOutputs: [png] };
+    const recorded = (output: string) => ({ outcome: 'OUTCOME_OK' as const, output });
+    const isEqual = (output: string) => compareResults(recorded(output), execution).equal;
+    expect(isEqual('1\n[Displayed 1 image, not attached.]\n2')).toBe(true);
+    expect(isEqual('1\n2')).toBe(true);
+    expect(isEqual('1\n[Displayed 1 image.]\n3')).toBe(false);
+  });
+
   it('the last expression’s value counts as output', () => {
     expect(compareResults(recordedOk('a\n4'), ok({ stdout: 'a\n', value: '4' }))).toMatchObject({
       equal: true,

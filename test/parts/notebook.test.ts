@@ -82,6 +82,39 @@ describe('outputs', () => {
     );
   });
 
+  it('of displays are their bundles, in order; the value keeps its own', () => {
+    const rich = (data: Record<string, unknown>, isValue = false) => ({
+      ...{ index: 0, mimeTypes: Object.keys(data), data, isValue },
+    });
+    const execution: ExecutionResult = {
+      ...{ ...base, status: 'ok', value: '   a\n0  1' },
+      richOutputs: [
+        rich({ 'image/png': 'cG5n', 'text/plain': '<Figure>' }),
+        rich({ 'application/vnd.plotly.v1+json': { data: [1] } }),
+        { index: 2, mimeTypes: ['image/png'], sizeBytes: 9 },
+        { index: 3, mimeTypes: ['text/html'], error: 'A display was too large.' },
+        rich({ 'text/html': '<table>\n</table>', 'text/plain': 'a' }, true),
+      ],
+    };
+    const part = resultPart(execution);
+    const image = (data: string): Part => ({ inlineData: { mimeType: 'image/png', data } });
+    const [cell] = codeCells([script('x'), part, image('cG5n'), image('bGFyZ2U=')]);
+    expect(cell?.outputs).toEqual([
+      ...[
+        { 'image/png': 'cG5n', 'text/plain': ['<Figure>'] },
+        { 'application/vnd.plotly.v1+json': { data: [1] } },
+        { 'image/png': 'bGFyZ2U=' },
+      ].map((data) => ({ output_type: 'display_data', data, metadata: {} })),
+      { output_type: 'stream', name: 'stderr', text: ['[A display was too large.]\n'] },
+      {
+        output_type: 'execute_result',
+        execution_count: 1,
+        data: { 'text/html': ['<table>\n', '</table>'], 'text/plain': ['   a\n', '0  1'] },
+        metadata: {},
+      },
+    ]);
+  });
+
   it('of a script that never ran are none, and it has no count', () => {
     expect(codeCells([script('x')])[0]).toMatchObject({ execution_count: null, outputs: [] });
   });
