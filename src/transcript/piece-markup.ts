@@ -1,4 +1,5 @@
 import { plainText } from '../parts/ansi.js';
+import { withoutDisplayCounts } from '../parts/display.js';
 import { imageOf, sizeOfBase64 } from '../parts/image.js';
 import type { CodeExecutionResult, InlineData, Outcome } from '../parts/part.js';
 import { pieceMarkdown } from '../parts/piece-text.js';
@@ -37,12 +38,15 @@ function scriptMarkup(
   return markup`<section class="script">
 <h2>Script ${number} <span class="ending ${style}">${ending}</span></h2>
 <pre class="code" tabindex="0"><code>${pythonMarkup(code)}</code></pre>
-${result !== undefined && outputMarkup(result)}${images.map(dataMarkup)}</section>
+${result !== undefined && outputMarkup(result, images.length)}${images.map(dataMarkup)}</section>
 `;
 }
 
-function outputMarkup({ output }: CodeExecutionResult): Html {
-  const text = withoutReordering(plainText(output));
+/** Where the images are shown there is no need to count them. */
+function outputMarkup({ output }: CodeExecutionResult, images: number): Html {
+  const said = images === 0 ? output : withoutDisplayCounts(output);
+  if (said === '') return markup``;
+  const text = withoutReordering(plainText(said));
   return markup`<pre class="output" tabindex="0"><samp>${text}</samp></pre>
 `;
 }
