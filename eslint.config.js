@@ -6,7 +6,9 @@ export default defineConfig(
   ...tseslint.configs.strictTypeChecked,
   {
     languageOptions: {
-      parserOptions: { projectService: { allowDefaultProject: ['*.js', 'scripts/*.js', 'pages/*.js'] } },
+      parserOptions: {
+        projectService: { allowDefaultProject: ['*.js', 'scripts/*.js', 'pages/*.js'] },
+      },
     },
     linterOptions: { reportUnusedDisableDirectives: 'error' },
     rules: {
