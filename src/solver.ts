@@ -7,10 +7,8 @@ import type { CallerFunction } from './agent/caller-function.js';
 import type { RunEvent, SolveResult } from './agent/events.js';
 import { createGeminiModel } from './agent/gemini-model.js';
 import type { Model } from './agent/model.js';
-import { runBatch } from './batch/batch.js';
 import type { BatchOptions } from './batch/batch-options.js';
 import type { BatchSummary } from './batch/batch-summary.js';
-import { writeReport } from './batch/report/write-report.js';
 import type { SampleInput } from './batch/sample.js';
 import { createReplayModel } from './agent/replay-model.js';
 import { solveStream } from './agent/solve.js';
@@ -231,6 +229,9 @@ function solverIn(
     stream,
     chat: (options) => new Conversation({ ...workshop, ...ofChats, limitsFor }, options),
     async batch(dataset, options) {
+      // Only who evaluates pays for loading it.
+      const { runBatch } = await import('./batch/batch.js');
+      const { writeReport } = await import('./batch/report/write-report.js');
       const { maxSteps, timeoutMs = null, executionTimeoutMs } = tools.limits;
       const summary = await runBatch(dataset, options, {
         stream: (prompt, runOptions, meter) => streamWith(meter(tools.model), prompt, runOptions),

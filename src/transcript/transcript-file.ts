@@ -6,13 +6,12 @@ import { recordedRunLine } from '../agent/recorded-run.js';
 import type { RecordedRun } from '../agent/recorded-run.js';
 import { ConfigError } from '../errors.js';
 import { notebookOf } from '../parts/notebook.js';
-import { htmlPage } from './html-page.js';
-import { markdownPage } from './markdown-page.js';
 
-const WRITERS: Readonly<Record<string, (run: RecordedRun) => string>> = {
+/** Pages are loaded when one is written: Markdown and highlighting take their time. */
+const WRITERS: Readonly<Record<string, (run: RecordedRun) => string | Promise<string>>> = {
   '.ipynb': (run) => `${JSON.stringify(notebookOf(run), undefined, 1)}\n`,
-  '.md': markdownPage,
-  '.html': htmlPage,
+  '.md': async (run) => (await import('./markdown-page.js')).markdownPage(run),
+  '.html': async (run) => (await import('./html-page.js')).htmlPage(run),
   '.jsonl': recordedRunLine,
 };
 
@@ -65,7 +64,7 @@ export async function saveTranscript(
   const target = resolve(path);
   const draft = join(dirname(target), `.${randomUUID()}.tmp`);
   try {
-    await writeFile(draft, write(run), { flag: 'wx' });
+    await writeFile(draft, await write(run), { flag: 'wx' });
     if (!force) return await placeNew(draft, target);
     await rename(draft, target);
     return target;
