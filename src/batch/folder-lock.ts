@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { link, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ConfigError } from '../errors.js';
+import { asideOf } from '../replace-file.js';
 import { livenessOf, ownIdentity, ProcessIdentitySchema } from '../sandbox/process-identity.js';
 import { batchFiles } from './batch-folder.js';
 
@@ -38,7 +39,7 @@ async function sweep(folder: string): Promise<void> {
 
 /** @throws {ConfigError} `BATCH_IN_USE`. */
 async function acquire(path: string, content: string, folder: string): Promise<void> {
-  const aside = `${path}.${crypto.randomUUID()}.new`;
+  const aside = asideOf(path);
   await writeFile(aside, content, { flag: 'wx' });
   try {
     while (!(await isLinked(aside, path))) {

@@ -1,6 +1,7 @@
 import { link, mkdir, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ConfigError } from '../errors.js';
+import { asideOf } from '../replace-file.js';
 import { batchFiles, syncFolder } from './batch-folder.js';
 import { accuracyOf } from './batch-summary.js';
 import type { Accuracy } from './batch-summary.js';
@@ -51,7 +52,7 @@ export async function gradeAgain(
 ): Promise<GradeAgainSummary> {
   const manifest = await manifestOf(folder);
   await using _ = await lockFolder(folder);
-  const aside = join(folder, `${batchFiles.journal}.${crypto.randomUUID()}.new`);
+  const aside = asideOf(join(folder, batchFiles.journal));
   try {
     const { tally, changed } = await writeVerdicts(folder, aside, manifest, options);
     const kept = await replaceJournal(folder, aside);

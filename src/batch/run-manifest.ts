@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { ConfigError } from '../errors.js';
 import { packageVersion } from '../package-version.js';
-import { batchFiles, replaceFile, syncFolder } from './batch-folder.js';
+import { replaceFile } from '../replace-file.js';
+import { batchFiles, syncFolder } from './batch-folder.js';
 
 /** What a batch was asked: everything that its results depend on. Stands in `run.json`. */
 export const ManifestSchema = z.looseObject({
@@ -48,7 +49,9 @@ export async function readManifest(folder: string): Promise<Manifest | undefined
 
 /** Notes what is asked in a new folder. */
 export async function writeManifest(folder: string, manifest: Manifest): Promise<void> {
-  await replaceFile(folder, batchFiles.manifest, `${JSON.stringify(manifest, undefined, 2)}\n`);
+  const path = join(folder, batchFiles.manifest);
+  await replaceFile(path, `${JSON.stringify(manifest, undefined, 2)}\n`);
+  await syncFolder(folder);
 }
 
 /** @throws {ConfigError} `BATCH_DIFFERS` naming each thing that is not as it was. */

@@ -75,6 +75,18 @@ const RecordFields = z.object({
 /** What became of one sample in one epoch: a line of `results.jsonl`. */
 export type SampleRecord = z.infer<typeof RecordFields>;
 
+/** What a record counts as: an error is no wrong answer, and without a target there is no verdict. */
+export type Standing = 'correct' | 'wrong' | 'error' | 'ungraded';
+
+export function standingOf({
+  status,
+  correct,
+}: Pick<SampleRecord, 'status' | 'correct'>): Standing {
+  if (status === 'error') return 'error';
+  if (correct === null) return 'ungraded';
+  return correct ? 'correct' : 'wrong';
+}
+
 /** Fields unknown to us stay. */
 const SampleRecordSchema = z.looseObject(RecordFields.shape);
 

@@ -1,5 +1,6 @@
 import { addUsage, emptyUsage } from '../parts/usage.js';
 import type { Usage } from '../parts/usage.js';
+import { standingOf } from './sample-record.js';
 import type { SampleRecord } from './sample-record.js';
 
 /** What is known of a batch so far; a handful of numbers, however many samples there are. */
@@ -33,17 +34,12 @@ export function emptyTally(): Tally {
 
 export function countRecord(tally: Tally, record: SampleRecord): void {
   tally.finished += 1;
-  tally[kindOf(record)] += 1;
+  const standing = standingOf(record);
+  tally[standing === 'error' ? 'errors' : standing] += 1;
   tally.steps += record.steps;
   tally.executions += record.executions;
   tally.usage = addUsage(tally.usage, record.usage);
   if (record.gradingUsage !== undefined) tally.usage = addUsage(tally.usage, record.gradingUsage);
   tally.retries.requests += record.retries.requests;
   tally.retries.runs += record.retries.runs;
-}
-
-function kindOf({ status, correct }: SampleRecord): 'correct' | 'wrong' | 'errors' | 'ungraded' {
-  if (status === 'error') return 'errors';
-  if (correct === null) return 'ungraded';
-  return correct ? 'correct' : 'wrong';
 }

@@ -11,7 +11,7 @@ import type { ExitCode } from './exit-code.js';
 import { runOptions } from './options.js';
 import type { RunFlags } from './options.js';
 import { printable } from './render/printable.js';
-import { NOWHERE, Screen } from './render/screen.js';
+import { resultScreen } from './result-screen.js';
 
 export interface BatchFlags extends RunFlags {
   out: string;
@@ -45,12 +45,8 @@ export async function batchCommand(
   flags: BatchFlags,
   context: CommandContext,
 ): Promise<ExitCode> {
-  const { stdout, stderr, env } = context;
-  using screen = new Screen({
-    log: flags.logLevel === 'silent' ? NOWHERE : stderr,
-    text: flags.json === true ? NOWHERE : stdout,
-    env,
-  });
+  const { stdout, env } = context;
+  using screen = resultScreen(flags, context, flags.json);
   using progress = new BatchProgress(screen, flags.out);
   let summary: BatchSummary;
   {

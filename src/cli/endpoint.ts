@@ -7,9 +7,8 @@ import { signIn } from '../sandbox/colab/sign-in.js';
 import { openLedger } from '../sandbox/ledger.js';
 import type { Ledger } from '../sandbox/ledger.js';
 import { stateFolder } from '../state-folder.js';
-import type { CommandContext } from './command-context.js';
 import { countOf } from './render/amounts.js';
-import { NOWHERE, Screen } from './render/screen.js';
+import type { Screen } from './render/screen.js';
 import { wrapText } from './render/text-flow.js';
 
 export interface EndpointFlags {
@@ -26,19 +25,6 @@ export function endpointOf(
 ): EndpointConfig | undefined {
   const config = resolveSandboxConfig({ sandbox: flags.sandbox, env });
   return config.kind === 'colab' ? config : undefined;
-}
-
-/** Results go to standard output, all else to standard error. */
-export function resultScreen(
-  { logLevel }: EndpointFlags,
-  { stdout, stderr, env }: CommandContext,
-  isForPrograms = false,
-): Screen {
-  return new Screen({
-    log: logLevel === 'silent' ? NOWHERE : stderr,
-    text: isForPrograms ? NOWHERE : stdout,
-    env,
-  });
 }
 
 export async function atEndpoint<T>(

@@ -12,7 +12,7 @@ import { exitCodes } from './exit-code.js';
 import type { ExitCode } from './exit-code.js';
 import { countOf, formatCount } from './render/amounts.js';
 import { printable } from './render/printable.js';
-import { NOWHERE, Screen } from './render/screen.js';
+import { resultScreen } from './result-screen.js';
 
 export interface GradeFlags {
   grader?: string;
@@ -30,14 +30,11 @@ const SESSIONS = 2;
 export async function gradeCommand(
   folder: string,
   flags: GradeFlags,
-  { stdout, stderr, env, signal }: CommandContext,
+  context: CommandContext,
 ): Promise<ExitCode> {
+  const { stdout, env, signal } = context;
   const { grader, graderOptions, isolation, allowNetwork = false } = flags;
-  using screen = new Screen({
-    log: flags.logLevel === 'silent' ? NOWHERE : stderr,
-    text: flags.json === true ? NOWHERE : stdout,
-    env,
-  });
+  using screen = resultScreen(flags, context, flags.json);
   const sandboxConfig = resolveSandboxConfig({ isolation, allowNetwork, env });
   await using pool = new LazyPool({
     open: (closed) =>

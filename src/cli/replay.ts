@@ -12,7 +12,7 @@ import type { ExitCode } from './exit-code.js';
 import { sandboxOptions } from './options.js';
 import type { SandboxFlags } from './options.js';
 import { RecordedRunFeed } from './recorded-run-feed.js';
-import { NOWHERE, Screen } from './render/screen.js';
+import { resultScreen } from './result-screen.js';
 import { ReplayReport } from './replay-report.js';
 import { replayRun } from './replay-run.js';
 import type { ReplayOptions } from './replay-run.js';
@@ -33,18 +33,14 @@ export async function replayCommand(
   flags: ReplayFlags,
   context: CommandContext,
 ): Promise<ExitCode> {
-  const { signal, stdout, stderr, env } = context;
+  const { signal, stdout, env } = context;
   const given = sandboxOptions(flags, env);
   const sandboxConfig = resolveSandboxConfig(given);
   const { executionTimeoutMs, logLevel } = resolveRunConfig(given);
   const files = await attachFiles(flags.file ?? []);
   await using feed = await RecordedRunFeed.open(path, { limit: flags.limit, signal });
 
-  using screen = new Screen({
-    log: logLevel === 'silent' ? NOWHERE : stderr,
-    text: flags.json === true ? NOWHERE : stdout,
-    env,
-  });
+  using screen = resultScreen({ logLevel }, context, flags.json);
   screen.status((frame) => `${frame} starting the sandbox`);
   await using sandbox = await openSandbox(sandboxConfig, {
     signal,

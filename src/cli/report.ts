@@ -6,7 +6,7 @@ import type { CommandContext } from './command-context.js';
 import { exitCodes } from './exit-code.js';
 import type { ExitCode } from './exit-code.js';
 import { printable } from './render/printable.js';
-import { NOWHERE, Screen } from './render/screen.js';
+import { resultScreen } from './result-screen.js';
 
 export interface ReportFlags {
   compare?: string;
@@ -15,10 +15,12 @@ export interface ReportFlags {
 
 export async function reportCommand(
   folder: string,
-  { compare, logLevel }: ReportFlags,
-  { stdout, stderr, env, signal }: CommandContext,
+  flags: ReportFlags,
+  context: CommandContext,
 ): Promise<ExitCode> {
-  using screen = new Screen({ log: logLevel === 'silent' ? NOWHERE : stderr, text: stdout, env });
+  const { compare } = flags;
+  const { signal } = context;
+  using screen = resultScreen(flags, context);
   screen.status((frame) => `${frame} writing the report`);
   const { figures, comparison } = await writeReport(folder, { compare, signal });
   screen.clearStatus();

@@ -3,12 +3,13 @@ import { clearLeftBehind } from '../sandbox/colab/left-behind.js';
 import type { Clearing } from '../sandbox/colab/left-behind.js';
 import { openLedger } from '../sandbox/ledger.js';
 import type { CommandContext } from './command-context.js';
-import { atEndpoint, endpointOf, resultScreen, showLocal } from './endpoint.js';
+import { atEndpoint, endpointOf, showLocal } from './endpoint.js';
 import type { EndpointConfig, EndpointFlags } from './endpoint.js';
 import { exitCodes } from './exit-code.js';
 import type { ExitCode } from './exit-code.js';
 import { printable } from './render/printable.js';
 import type { Screen } from './render/screen.js';
+import { resultScreen } from './result-screen.js';
 
 export interface CleanFlags extends EndpointFlags {
   runtimes?: boolean;

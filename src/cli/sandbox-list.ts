@@ -4,7 +4,7 @@ import { takeStock } from '../sandbox/colab/stock.js';
 import type { StockedRuntime, Stocked } from '../sandbox/colab/stock.js';
 import { openLedger } from '../sandbox/ledger.js';
 import type { CommandContext } from './command-context.js';
-import { atEndpoint, endpointOf, resultScreen, showCommand, showLocal } from './endpoint.js';
+import { atEndpoint, endpointOf, showCommand, showLocal } from './endpoint.js';
 import type { EndpointConfig, EndpointFlags } from './endpoint.js';
 import { exitCodes } from './exit-code.js';
 import type { ExitCode } from './exit-code.js';
@@ -12,6 +12,7 @@ import { countOf } from './render/amounts.js';
 import { printable } from './render/printable.js';
 import type { Screen } from './render/screen.js';
 import { tableLines } from './render/table.js';
+import { resultScreen } from './result-screen.js';
 
 export interface ListFlags extends EndpointFlags {
   json?: boolean;

@@ -4,12 +4,13 @@ import { listSpecs } from '../sandbox/colab/make-runtime.js';
 import type { RuntimeSpec } from '../sandbox/colab/tool-results.js';
 import { machineSpecs } from '../sandbox/local/runtime-specs.js';
 import type { CommandContext } from './command-context.js';
-import { atEndpoint, endpointOf, resultScreen } from './endpoint.js';
+import { atEndpoint, endpointOf } from './endpoint.js';
 import type { EndpointConfig, EndpointFlags } from './endpoint.js';
 import { exitCodes } from './exit-code.js';
 import type { ExitCode } from './exit-code.js';
 import { printable } from './render/printable.js';
 import { tableLines } from './render/table.js';
+import { resultScreen } from './result-screen.js';
 
 export interface SpecsFlags extends EndpointFlags {
   json?: boolean;

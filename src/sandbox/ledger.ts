@@ -1,7 +1,8 @@
-import { chmod, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { ConfigError } from '../errors.js';
+import { ASIDE, replaceFile } from '../replace-file.js';
 import { livenessOf, ownIdentity, ProcessIdentitySchema } from './process-identity.js';
 import type { ProcessIdentity } from './process-identity.js';
 
@@ -57,7 +58,6 @@ const DAY_MS = 86_400_000;
 const FORGET_AFTER_MS = 30 * DAY_MS;
 /** A runtime of Colab lives a day at most, so by then an owner out of sight has nothing any more. */
 const ELSEWHERE_MS = 2 * DAY_MS;
-const ASIDE = '.new';
 const ASIDE_MS = 60 * MINUTE_MS;
 
 /**
@@ -143,7 +143,7 @@ export class Ledger {
     await this.#bestEffort(async () => {
       await mkdir(this.folder, { recursive: true, mode: 0o700 });
       await chmod(this.folder, 0o700);
-      await replaceFile(this.#pathOf(entry), `${JSON.stringify(whole)}\n`);
+      await replaceFile(this.#pathOf(entry), `${JSON.stringify(whole)}\n`, 0o600);
     });
   }
 
@@ -199,24 +199,6 @@ export function openLedger(stateFolder: string, onTrouble?: (text: string) => vo
 
 function isEntryName(name: string): boolean {
   return name.endsWith('.json');
-}
-
-/** The old content or the new one, whole, whatever happens meanwhile. */
-async function replaceFile(path: string, content: string): Promise<void> {
-  const aside = `${path}.${crypto.randomUUID()}${ASIDE}`;
-  try {
-    const file = await open(aside, 'wx', 0o600);
-    try {
-      await file.writeFile(content);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(aside, path);
-  } catch (error) {
-    await rm(aside, { force: true });
-    throw error;
-  }
 }
 
 function hasCode(error: unknown, code: string): boolean {

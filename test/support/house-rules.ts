@@ -16,6 +16,7 @@ const base = [
     'patient-fetch.ts',
     'loopback-fetch.ts',
     'state-folder.ts',
+    'replace-file.ts',
     'package-version.ts',
   ],
 ];
@@ -38,6 +39,7 @@ export const rooms: readonly Room[] = [
   { place: 'patient-fetch.ts', imports: ['errors.ts', 'safe-url.ts'] },
   { place: 'loopback-fetch.ts', imports: ['abort.ts'] },
   { place: 'state-folder.ts', imports: [] },
+  { place: 'replace-file.ts', imports: [] },
   { place: 'package-version.ts', imports: [] },
   { place: 'config.ts', imports: base },
   { place: 'parts/', imports: ['errors.ts'], importsTypesOf: ['sandbox/execution.ts'] },

@@ -1,16 +1,6 @@
 import { basename, resolve } from 'node:path';
-import type { SampleRecord } from '../sample-record.js';
-
-export type Standing = 'correct' | 'wrong' | 'error' | 'ungraded';
-
-export function standingOf({
-  status,
-  correct,
-}: Pick<SampleRecord, 'status' | 'correct'>): Standing {
-  if (status === 'error') return 'error';
-  if (correct === null) return 'ungraded';
-  return correct ? 'correct' : 'wrong';
-}
+import { standingOf } from '../sample-record.js';
+import type { SampleRecord, Standing } from '../sample-record.js';
 
 /** Of the samples that both batches have graded. */
 export interface PairedCounts {

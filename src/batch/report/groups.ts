@@ -1,3 +1,4 @@
+import { standingOf } from '../sample-record.js';
 import type { SampleRecord } from '../sample-record.js';
 
 export interface GroupCounts {
@@ -42,7 +43,7 @@ export class Groups {
     });
   }
 
-  #count(field: string, value: string, { status, correct }: SampleRecord): void {
+  #count(field: string, value: string, record: SampleRecord): void {
     if (!this.#fields.has(field)) {
       if (this.#fields.size >= MAX_FIELDS) return;
       this.#fields.set(field, new Map());
@@ -50,9 +51,8 @@ export class Groups {
     const values = this.#fields.get(field);
     if (values === undefined) return;
     const counts = values.get(value) ?? { value, correct: 0, wrong: 0, errors: 0 };
-    if (status === 'error') counts.errors += 1;
-    else if (correct === true) counts.correct += 1;
-    else if (correct === false) counts.wrong += 1;
+    const standing = standingOf(record);
+    if (standing !== 'ungraded') counts[standing === 'error' ? 'errors' : standing] += 1;
     values.set(value, counts);
     if (values.size > MAX_GROUPS) this.#fields.set(field, undefined);
   }

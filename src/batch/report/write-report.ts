@@ -1,14 +1,15 @@
-import { open, rename, rm } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RecordedRun } from '../../agent/recorded-run.js';
 import { ConfigError } from '../../errors.js';
+import { replaceFile } from '../../replace-file.js';
 import { htmlText, markup } from '../../transcript/html.js';
-import { replaceFile } from '../batch-folder.js';
+import { syncFolder } from '../batch-folder.js';
 import { readResults, readTranscript } from '../journal-reading.js';
 import { readManifest } from '../run-manifest.js';
+import { standingOf } from '../sample-record.js';
 import type { SampleRecord } from '../sample-record.js';
-import { Comparison, standingOf } from './comparison.js';
+import { Comparison } from './comparison.js';
 import { Figures } from './figures.js';
 import { fieldsOf } from './groups.js';
 import { markdownReport } from './markdown-report.js';
@@ -37,19 +38,11 @@ export async function writeReport(
   options: ReportOptions = {},
 ): Promise<ReportSource> {
   const source = await readFigures(folder, options);
-  await replaceFile(folder, reportFiles.markdown, markdownReport(source));
-  const draft = join(folder, `${reportFiles.html}.${crypto.randomUUID()}.new`);
-  try {
-    const file = await open(draft, 'wx');
-    try {
-      await writePage(file, folder, source, options);
-    } finally {
-      await file.close();
-    }
-    await rename(draft, join(folder, reportFiles.html));
-  } finally {
-    await rm(draft, { force: true });
-  }
+  await replaceFile(join(folder, reportFiles.markdown), markdownReport(source));
+  await replaceFile(join(folder, reportFiles.html), (file) =>
+    writePage(file, folder, source, options),
+  );
+  await syncFolder(folder);
   return source;
 }
 
