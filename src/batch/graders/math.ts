@@ -1,15 +1,13 @@
-import type { Grader, GradingContext, Verdict } from '../grader.js';
+import type { Grader, Verdict } from '../grader.js';
 import { foldText } from './folded-text.js';
-import { proveEqual } from './math/sympy.js';
 import { isMathematical, readValue } from './math/value.js';
-import type { Value } from './math/value.js';
 import { sameValue } from './math/value-equality.js';
 import { statementsOf } from './statement.js';
 import type { Statement } from './statement.js';
 
 /**
- * Equal in value: expressions, sets, pairs, intervals with their ends. What cannot be settled here is put to sympy where a
- * session is to be had; never is a text of the model's run as code.
+ * Equal in value: expressions, sets, pairs, intervals with their ends. What cannot be settled is not correct, and says so;
+ * never is a text of the model's run as code.
  */
 export const math: Grader = {
   name: 'math',
@@ -23,46 +21,28 @@ export const math: Grader = {
     }
     return undefined;
   },
-  async grade(text, target, context) {
-    const wanted = readValue(foldText(String(target)));
-    const candidates = answersIn(foldText(text));
-    const [first] = candidates;
-    if (first === undefined)
-      return { correct: false, answer: null, explanation: 'there is no answer' };
-    let open: { text: string; value: Value } | undefined;
-    for (const candidate of candidates) {
-      const value = readValue(candidate);
-      const same = sameValue(value, wanted);
-      if (same === true) {
-        return {
-          correct: true,
-          answer: candidate,
-          explanation: `${candidate} equals ${String(target)}`,
-        };
-      }
-      if (same === undefined) open ??= { text: candidate, value };
-    }
-    if (open !== undefined) return settle(open, wanted, String(target), context);
-    return {
-      correct: false,
-      answer: first,
-      explanation: `${first} does not equal ${String(target)}`,
-    };
-  },
+  grade: (text, target) => Promise.resolve(gradeText(text, String(target))),
 };
 
-async function settle(
-  open: { text: string; value: Value },
-  wanted: Value,
-  target: string,
-  context: GradingContext,
-): Promise<Verdict> {
-  const same = await proveEqual(open.value, wanted, context);
+function gradeText(text: string, target: string): Verdict {
+  const wanted = readValue(foldText(target));
+  const candidates = answersIn(foldText(text));
+  const [first] = candidates;
+  if (first === undefined)
+    return { correct: false, answer: null, explanation: 'there is no answer' };
+  let open: string | undefined;
+  for (const candidate of candidates) {
+    const same = sameValue(readValue(candidate), wanted);
+    if (same === true) {
+      return { correct: true, answer: candidate, explanation: `${candidate} equals ${target}` };
+    }
+    if (same === undefined) open ??= candidate;
+  }
   const explanation =
-    same === undefined
-      ? `whether ${open.text} equals ${target} could not be settled`
-      : `${open.text} ${same ? 'equals' : 'does not equal'} ${target}, says sympy`;
-  return { correct: same === true, answer: open.text, explanation };
+    open === undefined
+      ? `${first} does not equal ${target}`
+      : `whether ${open} equals ${target} could not be settled`;
+  return { correct: false, answer: open ?? first, explanation };
 }
 
 /** Ways to read where the answer stands; the first one that is mathematics counts, with and without what is said around it. */
@@ -99,11 +79,7 @@ function readingsOf({ text, form, boxes }: Statement): string[] {
 }
 
 function withoutEnd(text: string): string {
-  return text
-    .trim()
-    .replace(/(?<=[^.])[.!?;,]+$/, (end) =>
-      /^!+$/.test(end) && /\d$/.test(text.slice(0, -end.length)) ? '' : '',
-    );
+  return text.trim().replace(/(?<=[^.])[.!?;,]+$/, '');
 }
 
 /** `x = 2$ and $x = 3` are one list; else the last formula of a sentence is what it comes to. */
