@@ -23,7 +23,7 @@ export class EventTranscript {
         this.#parts.length = this.#responseStart;
         return;
       case 'text':
-        if (!event.thought) this.#parts.push({ text: event.text });
+        if (!event.thought) this.#say(event.text);
         return;
       case 'code':
         this.#parts.push({
@@ -46,6 +46,14 @@ export class EventTranscript {
       case 'step-end':
       case 'run-end':
     }
+  }
+
+  /** Text comes in pieces; what follows each other in a response is one part. */
+  #say(text: string): void {
+    const index = this.#parts.length - 1;
+    const last = index < this.#responseStart ? undefined : this.#parts[index];
+    if (last?.text === undefined) this.#parts.push({ text });
+    else this.#parts[index] = { text: last.text + text };
   }
 
   get model(): string {

@@ -1,7 +1,7 @@
+import { EventTranscript } from '../agent/event-transcript.js';
 import type { RunEvent } from '../agent/events.js';
 import type { Model } from '../agent/model.js';
 import type { Content } from '../parts/content.js';
-import type { Part } from '../parts/part.js';
 import { addUsage, emptyUsage } from '../parts/usage.js';
 import type { Usage } from '../parts/usage.js';
 import type { UnplacedRecord } from './journal.js';
@@ -16,36 +16,26 @@ export class RunWatch {
   sandboxMs = 0;
   modelMs = 0;
   readonly #startedAt = performance.now();
-  readonly #parts: Part[] = [];
-  #said = '';
+  readonly #transcript = new EventTranscript();
 
   see(event: RunEvent): void {
+    this.#transcript.add(event);
     switch (event.type) {
       case 'step-start':
         this.steps = event.step;
         return;
-      case 'text':
-        if (!event.thought) this.#said += event.text;
-        return;
       case 'retry':
         this.requestRetries += 1;
-        this.#said = '';
         return;
       case 'code':
-        this.#keepText();
         this.executions += 1;
-        this.#parts.push({
-          executableCode: { id: event.id, language: 'PYTHON', code: event.code },
-        });
         return;
       case 'code-result':
         this.sandboxMs += event.durationMs;
         this.#count(event.result.outcome);
-        this.#parts.push({ codeExecutionResult: event.result });
         return;
+      case 'text':
       case 'step-end':
-        this.#keepText();
-        return;
       case 'run-start':
       case 'run-end':
       case 'notice':
@@ -90,11 +80,13 @@ export class RunWatch {
 
   /** Of a run that broke off: what it came to until then, without its charts. */
   contents(prompt: string): Content[] {
-    this.#keepText();
-    return [
-      { role: 'user', parts: [{ text: prompt }] },
-      { role: 'model', parts: this.#parts },
-    ];
+    const begun = this.#transcript.contents;
+    return (
+      begun ?? [
+        { role: 'user', parts: [{ text: prompt }] },
+        { role: 'model', parts: [] },
+      ]
+    );
   }
 
   /** Fields of the record that were counted here. */
@@ -110,11 +102,6 @@ export class RunWatch {
       modelMs: Math.round(this.modelMs),
       sandboxMs: Math.round(this.sandboxMs),
     };
-  }
-
-  #keepText(): void {
-    if (this.#said !== '') this.#parts.push({ text: this.#said });
-    this.#said = '';
   }
 
   #count(outcome: string): void {
