@@ -5,6 +5,7 @@ import type { ChatWorkshop } from './agent/chat/conversation.js';
 import { functionTable } from './agent/caller-function.js';
 import type { CallerFunction } from './agent/caller-function.js';
 import type { RunEvent, SolveResult } from './agent/events.js';
+import { endOf } from './agent/end-of.js';
 import { createGeminiModel } from './agent/gemini-model.js';
 import type { Model } from './agent/model.js';
 import type { BatchOptions } from './batch/batch-options.js';
@@ -219,13 +220,7 @@ function solverIn(
   const stream: Solver['stream'] = (prompt, options = {}) =>
     streamWith(tools.model, prompt, options);
   return {
-    async solve(prompt, options) {
-      const events = stream(prompt, options);
-      for (;;) {
-        const next = await events.next();
-        if (next.done === true) return next.value;
-      }
-    },
+    solve: async (prompt, options) => endOf(stream(prompt, options)),
     stream,
     chat: (options) => new Conversation({ ...workshop, ...ofChats, limitsFor }, options),
     async batch(dataset, options) {

@@ -13,11 +13,10 @@ import { InternalError } from '../errors.js';
 import { functionResponsePart } from '../parts/result-part.js';
 import type { CodeMode } from './ask.js';
 import type { RunEvent } from './events.js';
-import { prompt } from './prompt.js';
 import { runScript } from './run-script.js';
 import type { ScriptEnd } from './run-script.js';
 import type { Run } from './run-state.js';
-import { firstFence } from './wire.js';
+import { fencedResult, firstFence } from './wire.js';
 
 /** What a response asks for, in order. */
 type Item =
@@ -153,10 +152,7 @@ function callItem(part: Part, call: FunctionCall, id: string): Item {
 
 /** A script that came without a call is answered in text. */
 function textualItem(code: CodePart, id: string): Item {
-  return scriptItem(code, id, ({ outcome, output }, images) => [
-    { text: prompt('fenced-result', { outcome, output }) },
-    ...asParts(images),
-  ]);
+  return scriptItem(code, id, (result, images) => [fencedResult(result), ...asParts(images)]);
 }
 
 function scriptItem(

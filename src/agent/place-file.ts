@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { copyFile, link, rename, rm } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { copyFile, link, lstat, rename, rm } from 'node:fs/promises';
+import { dirname, join, parse, resolve } from 'node:path';
 import { ColabSolverError, ConfigError, SandboxError } from '../errors.js';
 
 export interface PlaceOptions {
@@ -28,6 +28,29 @@ export async function placeFile(
     throw error instanceof ColabSolverError ? error : cannotWrite(target, error);
   } finally {
     await rm(unfinished, { force: true });
+  }
+}
+
+/**
+ * Has `place` put a file at `target` or, where one is there that may not be replaced, under the next name that is free
+ * (`run-2.ipynb`). Returns the path it has.
+ */
+export async function placeNumbered(
+  target: string,
+  place: (path: string) => Promise<void>,
+  { force = false }: PlaceOptions = {},
+): Promise<string> {
+  const { dir, name, ext } = parse(target);
+  for (let number = 1; ; number += 1) {
+    const candidate = number === 1 ? target : join(dir, `${name}-${number}${ext}`);
+    const isFree = force || (await lstat(candidate).catch(() => undefined)) === undefined;
+    if (!isFree) continue;
+    try {
+      await place(candidate);
+      return candidate;
+    } catch (error) {
+      if (!(error instanceof ConfigError) || error.code !== 'FILE_EXISTS') throw error;
+    }
   }
 }
 

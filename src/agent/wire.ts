@@ -43,9 +43,12 @@ function callAsText(part: Part): Part {
     return part.functionCall?.name === EXECUTE_CODE ? { text: fence('python', '') } : part;
   const { output, error } = part.functionResponse.response;
   const outcome = typeof error === 'string' ? error : 'OUTCOME_OK';
-  return {
-    text: prompt('fenced-result', { outcome, output: typeof output === 'string' ? output : '' }),
-  };
+  return fencedResult({ outcome, output: typeof output === 'string' ? output : '' });
+}
+
+/** A result for a script that came as text. */
+export function fencedResult({ outcome, output }: { outcome: string; output: string }): Part {
+  return { text: prompt('fenced-result', { outcome, output }) };
 }
 
 function fence(language: string, text: string): string {

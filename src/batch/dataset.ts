@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { crc32 } from 'node:zlib';
@@ -60,12 +61,10 @@ async function openDatasetFile(
     places.push({ ...place, checksum: checksumOf(reading) });
     await inspection.add(reading, `line ${place.number}`);
   }
-  const digest = createHash('sha256');
-  for await (const chunk of createReadStream(path, { signal })) digest.update(chunk as Buffer);
   return {
     name: path,
     ids: inspection.end(),
-    digest: await inspection.digest(digest.digest('hex')),
+    digest: await inspection.digest(await digestOf(path, signal)),
     async read(index) {
       const { checksum, ...place } = places[index] as (typeof places)[number];
       const reading = sampleOf(await readLineAt(path, place), index + 1);
@@ -157,9 +156,7 @@ class Inspection {
 
   async digest(ofSamples: string): Promise<string> {
     const digest = createHash('sha256').update(ofSamples);
-    for (const path of [...this.#files.keys()].sort()) {
-      for await (const chunk of createReadStream(path)) digest.update(chunk as Buffer);
-    }
+    for (const path of [...this.#files.keys()].sort()) await addFile(digest, path);
     return digest.digest('hex');
   }
 
@@ -196,10 +193,16 @@ export async function digestsOf(
   files: readonly { name: string; path: string }[],
 ): Promise<Record<string, string>> {
   const digests: Record<string, string> = {};
-  for (const { name, path } of files) {
-    const digest = createHash('sha256');
-    for await (const chunk of createReadStream(path)) digest.update(chunk as Buffer);
-    digests[name] = digest.digest('hex');
-  }
+  for (const { name, path } of files) digests[name] = await digestOf(path);
   return digests;
+}
+
+async function digestOf(path: string, signal?: AbortSignal): Promise<string> {
+  const digest = createHash('sha256');
+  await addFile(digest, path, signal);
+  return digest.digest('hex');
+}
+
+async function addFile(digest: Hash, path: string, signal?: AbortSignal): Promise<void> {
+  for await (const chunk of createReadStream(path, { signal })) digest.update(chunk as Buffer);
 }

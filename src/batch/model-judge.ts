@@ -1,3 +1,4 @@
+import { endOf } from '../agent/end-of.js';
 import type { Model } from '../agent/model.js';
 import { textOf } from '../parts/content.js';
 import { addUsage, emptyUsage } from '../parts/usage.js';
@@ -17,11 +18,7 @@ export function judgeBy(model: Model): Judge {
         usage = addUsage(usage, spent);
       },
     });
-    for (;;) {
-      const next = await events.next();
-      if (next.done !== true) continue;
-      const { content, usage: last } = next.value;
-      return { text: textOf(content.parts), usage: addUsage(usage, last) };
-    }
+    const { content, usage: last } = await endOf(events);
+    return { text: textOf(content.parts), usage: addUsage(usage, last) };
   };
 }

@@ -1,13 +1,9 @@
 import { accuracyOf } from '../batch/batch-summary.js';
 import type { Accuracy, BatchSummary } from '../batch/batch-summary.js';
+import { percent } from '../batch/report/report-text.js';
 import type { Tally } from '../batch/tally.js';
 import { countOf, formatCount, formatDuration } from './render/amounts.js';
 import { printable } from './render/printable.js';
-
-/** `84.3 %`. */
-export function formatShare(share: number): string {
-  return `${(share * 100).toFixed(1)} %`;
-}
 
 /** `$0.12`; small amounts with as many digits as they need. */
 export function formatDollars(amount: number): string {
@@ -16,7 +12,7 @@ export function formatDollars(amount: number): string {
 
 /** `84.3 % (82.2–86.2)`. */
 export function formatAccuracy({ value, low, high }: Accuracy): string {
-  return `${formatShare(value)} (${(low * 100).toFixed(1)}–${(high * 100).toFixed(1)})`;
+  return `${percent(value)} (${(low * 100).toFixed(1)}–${(high * 100).toFixed(1)})`;
 }
 
 /** Such as `1,112 of 1,319 correct, 84.3 % (82.2–86.2), 207 wrong, 2 errors`. */

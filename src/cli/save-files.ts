@@ -1,7 +1,8 @@
 import { constants } from 'node:fs';
-import { access, lstat, mkdir, realpath, stat, statfs } from 'node:fs/promises';
-import { dirname, join, parse, resolve, sep } from 'node:path';
+import { access, mkdir, realpath, stat, statfs } from 'node:fs/promises';
+import { dirname, join, resolve, sep } from 'node:path';
 import type { ResultFile } from '../agent/events.js';
+import { placeNumbered } from '../agent/place-file.js';
 import { ColabSolverError, ConfigError, SandboxError } from '../errors.js';
 
 /** @throws {ConfigError} where `directory` cannot become a folder; nothing is made yet. */
@@ -56,7 +57,9 @@ export async function saveFiles(
       const folder = await makeFolder(directory, segments.slice(0, -1));
       await requireRoom(folder, file);
       const path = join(folder, segments.at(-1) ?? '');
-      saved.set(file.name, await saveOne(file, path, { force, ...(signal && { signal }) }));
+      const options = { force, ...(signal && { signal }) };
+      const place = (free: string): Promise<void> => file.saveTo(free, options);
+      saved.set(file.name, await placeNumbered(path, place, options));
     } catch (error) {
       signal?.throwIfAborted();
       failures.push(error instanceof ColabSolverError ? error : cannotSave(directory, error));
@@ -94,25 +97,6 @@ async function requireRoom(folder: string, { name, sizeBytes }: ResultFile): Pro
     'DISK_FULL',
     `No space for ${name} (${sizeBytes} bytes) in ${folder}. Make room, or name another folder with --out-dir.`,
   );
-}
-
-async function saveOne(
-  file: ResultFile,
-  path: string,
-  options: { force: boolean; signal?: AbortSignal },
-): Promise<string> {
-  const { dir, name, ext } = parse(path);
-  for (let number = 1; ; number += 1) {
-    const candidate = number === 1 ? path : join(dir, `${name}-${number}${ext}`);
-    const isFree = options.force || (await lstat(candidate).catch(() => undefined)) === undefined;
-    if (!isFree) continue;
-    try {
-      await file.saveTo(candidate, options);
-      return candidate;
-    } catch (error) {
-      if (!(error instanceof ConfigError) || error.code !== 'FILE_EXISTS') throw error;
-    }
-  }
 }
 
 function codeOf(error: unknown): string | undefined {

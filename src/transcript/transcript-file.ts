@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { access, copyFile, link, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { dirname, extname, join, parse, resolve } from 'node:path';
+import { access, stat, writeFile } from 'node:fs/promises';
+import { dirname, extname, resolve } from 'node:path';
+import { placeFile, placeNumbered } from '../agent/place-file.js';
 import { recordedRunLine } from '../agent/recorded-run.js';
 import type { RecordedRun } from '../agent/recorded-run.js';
-import { ConfigError } from '../errors.js';
+import { ColabSolverError, ConfigError } from '../errors.js';
 import { notebookOf } from '../parts/notebook.js';
 
 /** Pages are loaded when one is written: Markdown and highlighting take their time. */
@@ -62,41 +62,14 @@ export async function saveTranscript(
   if (write === undefined)
     throw refusal(path, 'the ending of its name is unknown', 'Name another.');
   const target = resolve(path);
-  const draft = join(dirname(target), `.${randomUUID()}.tmp`);
+  const place = (free: string): Promise<void> =>
+    placeFile(free, async (draft) => writeFile(draft, await write(run), { flag: 'wx' }), { force });
   try {
-    await writeFile(draft, await write(run), { flag: 'wx' });
-    if (!force) return await placeNew(draft, target);
-    await rename(draft, target);
-    return target;
-  } catch (cause) {
+    return await placeNumbered(target, place, { force });
+  } catch (error) {
+    const cause = error instanceof ColabSolverError ? (error.cause ?? error) : error;
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw refusal(path, reason, 'Make room, or name another.', cause);
-  } finally {
-    await rm(draft, { force: true });
-  }
-}
-
-/** Unlike a renaming this never replaces a file. */
-async function placeNew(draft: string, target: string): Promise<string> {
-  const { dir, name, ext } = parse(target);
-  for (let number = 1; ; number += 1) {
-    const candidate = number === 1 ? target : join(dir, `${name}-${number}${ext}`);
-    try {
-      await linkOrCopy(draft, candidate);
-      return candidate;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    }
-  }
-}
-
-/** Some file systems have no hard links. */
-async function linkOrCopy(draft: string, target: string): Promise<void> {
-  try {
-    await link(draft, target);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw error;
-    await copyFile(draft, target, constants.COPYFILE_EXCL);
   }
 }
 

@@ -6,6 +6,7 @@ import { truncate } from '../../parts/truncate.js';
 import { printedBefore } from '../printed-output.js';
 import { prompt } from '../prompt.js';
 import type { TurnRecord } from '../run-state.js';
+import { fencedResult } from '../wire.js';
 
 export interface CutTurn extends TurnRecord {
   /** Why it ended before its answer, as a sentence. */
@@ -75,7 +76,7 @@ function answered(
         ? stoppedCall(call, stopped)
         : notPerformed(call, reason),
     );
-  const inText = calls.length === 0 && stopped !== undefined ? [stoppedText(stopped)] : [];
+  const inText = calls.length === 0 && stopped !== undefined ? [fencedResult(stopped)] : [];
   const parts = [...given, ...missing, ...inText];
   return parts.length === 0
     ? wire.slice(0, at + 1)
@@ -85,10 +86,6 @@ function answered(
 function stoppedCall({ id, name }: FunctionCall, { outcome, output }: CodeExecutionResult): Part {
   const response = { error: outcome, output };
   return { functionResponse: { ...(id !== undefined && { id }), name, response } };
-}
-
-function stoppedText({ outcome, output }: CodeExecutionResult): Part {
-  return { text: prompt('fenced-result', { outcome, output }) };
 }
 
 function notPerformed({ id, name }: FunctionCall, reason: string): Part {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { onAbort } from '../../abort.js';
+import { linkSignal, onAbort } from '../../abort.js';
+import type { LinkedSignal } from '../../abort.js';
 import type { RunConfig, RunLimits } from '../../config.js';
 import { ColabSolverError, ConfigError, ModelError } from '../../errors.js';
 import { codePart } from '../../parts/code-part.js';
@@ -8,6 +9,7 @@ import type { CodeExecutionResult, Part } from '../../parts/part.js';
 import type { Usage } from '../../parts/usage.js';
 import { attachFiles } from '../attached-file.js';
 import type { AttachedFile } from '../attached-file.js';
+import { endOf } from '../end-of.js';
 import type { RunEvent, SolveResult } from '../events.js';
 import { ImageAllowance } from '../image-allowance.js';
 import type { Model } from '../model.js';
@@ -62,7 +64,7 @@ export class Conversation implements Chat {
   #files: AttachedFile[] = [];
   #session: RunSession;
   #model: Model;
-  #abort: AbortController | undefined;
+  #abort: LinkedSignal | undefined;
   #ended: Promise<void> = Promise.resolve();
   #closing: Promise<void> | undefined;
   /** Files of the stored conversation that were not looked for yet. */
@@ -125,11 +127,7 @@ export class Conversation implements Chat {
   }
 
   async send(prompt: string | readonly Part[], options?: SendOptions): Promise<SolveResult> {
-    const events = this.stream(prompt, options);
-    for (;;) {
-      const next = await events.next();
-      if (next.done === true) return next.value;
-    }
+    return endOf(this.stream(prompt, options));
   }
 
   async *stream(
@@ -299,19 +297,18 @@ export class Conversation implements Chat {
     const { closed } = this.#workshop;
     closed.throwIfAborted();
     signal?.throwIfAborted();
-    const controller = new AbortController();
-    const listeners = [signal, closed].map((each) =>
-      onAbort(each, () => {
-        controller.abort(each?.reason);
-      }),
-    );
+    const controller = linkSignal(signal);
+    const listener = onAbort(closed, () => {
+      controller.abort(closed.reason);
+    });
     let end: () => void = () => undefined;
     this.#ended = new Promise<void>((resolve) => (end = resolve));
     this.#abort = controller;
     return {
       signal: controller.signal,
       [Symbol.dispose]: () => {
-        for (const listener of listeners) listener[Symbol.dispose]();
+        listener[Symbol.dispose]();
+        controller[Symbol.dispose]();
         this.#abort = undefined;
         end();
       },
@@ -431,7 +428,7 @@ const LEFT: TurnEnding = { status: 'cancelled', reason: 'The user stopped it.' }
 function endingOf(error: unknown, signal: AbortSignal): TurnEnding {
   const reason = error instanceof Error ? error.message : String(error);
   if (signal.aborted && !(error instanceof ColabSolverError)) {
-    return { status: 'cancelled', reason: 'The user stopped it.' };
+    return LEFT;
   }
   const isRefused = error instanceof ModelError && error.code === 'INVALID_REQUEST';
   return { status: 'failed', reason, ...(isRefused && { isUnsendable: true }) };

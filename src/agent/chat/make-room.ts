@@ -4,6 +4,7 @@ import { addUsage, emptyUsage } from '../../parts/usage.js';
 import type { Usage } from '../../parts/usage.js';
 import { ask } from '../ask.js';
 import type { FunctionTable } from '../caller-function.js';
+import { endOf } from '../end-of.js';
 import { executeCodeDeclaration } from '../execute-code.js';
 import type { Model } from '../model.js';
 import { prompt } from '../prompt.js';
@@ -84,11 +85,8 @@ async function summarise(
       usage = addUsage(usage, more);
     },
   });
-  for (;;) {
-    const next = await events.next();
-    if (next.done !== true) continue;
-    const text = next.value.kind === 'response' ? textOf(next.value.response.content.parts) : '';
-    // Where the model will not summarise, what happened is told by the turns that follow.
-    return { text: text || 'No summary could be made.', usage };
-  }
+  const end = await endOf(events);
+  const text = end.kind === 'response' ? textOf(end.response.content.parts) : '';
+  // Where the model will not summarise, what happened is told by the turns that follow.
+  return { text: text || 'No summary could be made.', usage };
 }

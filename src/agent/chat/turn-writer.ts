@@ -2,7 +2,7 @@ import type { CodeExecutionResult } from '../../parts/part.js';
 import { emptyUsage } from '../../parts/usage.js';
 import type { Usage } from '../../parts/usage.js';
 import type { RunEvent } from '../events.js';
-import { PrintedOutput } from '../printed-output.js';
+import { printedBefore, PrintedOutput } from '../printed-output.js';
 import { prompt } from '../prompt.js';
 import type { TurnRecord } from '../run-state.js';
 import { closeTurn } from './close-turn.js';
@@ -170,9 +170,8 @@ export function ranByUser(code: string, result: CodeExecutionResult): TurnRecord
 }
 
 export function stoppedScript(printed: string, reason: string): CodeExecutionResult {
-  const before = printed === '' || printed.endsWith('\n') ? printed : `${printed}\n`;
   return {
     outcome: 'OUTCOME_FAILED',
-    output: before + prompt('script-stopped', { reason }),
+    output: printedBefore(printed) + prompt('script-stopped', { reason }),
   };
 }

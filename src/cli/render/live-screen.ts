@@ -1,8 +1,10 @@
 import { displayWidth, fitWidth } from './display-width.js';
 import { markdownLines, settledLines } from './markdown-lines.js';
 import { createPaint, wantsColor } from './palette.js';
-import type { Paint, Span, Style } from './palette.js';
+import type { Paint, Span } from './palette.js';
 import type { RunScreen } from './screen.js';
+import { FRAME_MS, printParagraph, spinner, textColumns } from './screen-layout.js';
+import type { ParagraphOptions } from './screen-layout.js';
 import { wrapText } from './text-flow.js';
 
 /** A terminal, as far as the screen needs it. */
@@ -19,14 +21,10 @@ export interface InputView {
   column: number;
 }
 
-const MAX_COLUMNS = 110;
-const MIN_COLUMNS = 20;
 const DEFAULT_COLUMNS = 80;
 const DEFAULT_ROWS = 24;
-const FRAME_MS = 100;
 /** What is printed is gathered for so long, so that a flood of it leaves time for keys. */
 const GATHER_MS = 25;
-const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 /** Of text that is not settled yet so many rows are shown. */
 const MAX_OPEN_ROWS = 12;
 
@@ -65,7 +63,7 @@ export class LiveScreen implements RunScreen, Disposable {
   }
 
   get columns(): number {
-    return Math.min(MAX_COLUMNS, Math.max(MIN_COLUMNS, this.#width - 1));
+    return textColumns(this.#width);
   }
 
   get #width(): number {
@@ -85,10 +83,8 @@ export class LiveScreen implements RunScreen, Disposable {
     this.paragraph(text, { margin: '  ', style: 'dim' });
   }
 
-  paragraph(text: string, { margin = '', style }: { margin?: string; style?: Style } = {}): void {
-    for (const row of wrapText(text, this.columns - margin.length)) {
-      this.line(this.paint(`${margin}${row}`, style));
-    }
+  paragraph(text: string, options?: ParagraphOptions): void {
+    printParagraph(this, text, options);
   }
 
   gap(): void {
@@ -222,8 +218,7 @@ export class LiveScreen implements RunScreen, Disposable {
     const room = Math.max(0, Math.min(MAX_OPEN_ROWS, height - inputRows - this.#hint.length - 3));
     for (const row of this.#openRows(room)) add(row, displayWidthOf(row));
     if (this.#status !== undefined) {
-      const frame = FRAMES[this.#frame % FRAMES.length] ?? '';
-      const text = fitWidth(this.#status(frame), this.#width - 1);
+      const text = fitWidth(this.#status(spinner(this.#frame)), this.#width - 1);
       add(this.paint(text, 'dim'), displayWidth(text));
     }
     const rows = input?.rows ?? [];

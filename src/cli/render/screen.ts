@@ -1,7 +1,9 @@
 import { fitWidth } from './display-width.js';
 import { createPaint, wantsColor } from './palette.js';
-import type { Paint, Style } from './palette.js';
-import { TextFlow, wrapText } from './text-flow.js';
+import type { Paint } from './palette.js';
+import { FRAME_MS, printParagraph, spinner, textColumns } from './screen-layout.js';
+import type { ParagraphOptions } from './screen-layout.js';
+import { TextFlow } from './text-flow.js';
 
 /** The part of a writable stream that the screen needs. */
 export interface TerminalStream {
@@ -25,11 +27,6 @@ export interface ScreenOptions {
 export type RunScreen = Pick<Screen, keyof Screen>;
 
 const DEFAULT_COLUMNS = 100;
-/** Text wider than this is hard to read. */
-const MAX_COLUMNS = 110;
-const MIN_COLUMNS = 20;
-const FRAME_MS = 100;
-const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 /** Clears from the start of the status line to the end of the screen. */
 const ERASE = '\r\u001B[J';
 
@@ -65,7 +62,7 @@ export class Screen implements Disposable {
 
   /** Cells a line may take; read anew each time, as a terminal can be resized. */
   get columns(): number {
-    return Math.min(MAX_COLUMNS, Math.max(MIN_COLUMNS, this.#terminalColumns - 1));
+    return textColumns(this.#terminalColumns);
   }
 
   /** A terminal that does not know its width says 0. */
@@ -97,10 +94,8 @@ export class Screen implements Disposable {
   }
 
   /** Prints text broken between words, each row after `margin`. It must be printable. */
-  paragraph(text: string, { margin = '', style }: { margin?: string; style?: Style } = {}): void {
-    for (const row of wrapText(text, this.columns - margin.length)) {
-      this.line(this.paint(`${margin}${row}`, style));
-    }
+  paragraph(text: string, options?: ParagraphOptions): void {
+    printParagraph(this, text, options);
   }
 
   /** Makes sure that a blank line comes before what follows. */
@@ -157,8 +152,7 @@ export class Screen implements Disposable {
   /** Flowing text leaves the cursor inside a line, so nothing is drawn then. */
   #draw(): void {
     if (this.#status === undefined || this.#isFlowing) return;
-    const frame = FRAMES[this.#frame % FRAMES.length] ?? '';
-    const line = fitWidth(this.#status(frame), this.#terminalColumns - 1);
+    const line = fitWidth(this.#status(spinner(this.#frame)), this.#terminalColumns - 1);
     this.#log.write(`${ERASE}${this.paint(line, 'dim')}\r`);
     this.#isDrawn = true;
   }
