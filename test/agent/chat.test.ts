@@ -144,7 +144,7 @@ describe('a chat', () => {
 });
 
 describe('a turn that ends half-way', () => {
-  it('report 5, 15, 16: keeps what was printed, tells the model, and leaves a history that the API takes', async () => {
+  it('keeps what was printed, performs nothing after it, tells the model, and leaves a history that the API takes', async () => {
     let stop = (): void => undefined;
     await using played = await openChat(
       [
@@ -184,7 +184,7 @@ describe('a turn that ends half-way', () => {
     expect(sandbox.opened).toBe(1);
   });
 
-  it('report 17: while the model writes, ends the turn only', async () => {
+  it('while the model writes, ends the turn only', async () => {
     const held = gate();
     await using played = await openChat([turn(text('Well'), held), turn(text('Yes.'))]);
     const { chat, server } = played;
@@ -315,7 +315,7 @@ describe('a stored conversation', () => {
     );
   });
 
-  it('report 23: goes on in another session when the old one is gone', async () => {
+  it('goes on in another session when the old one is gone', async () => {
     await using first = await openChat([turn(call('x = 1', { id: 'a' })), turn(text('one'))]);
     await first.chat.send('Set x.', { files: ['package.json'] });
     const { id } = first.chat;
@@ -336,7 +336,7 @@ describe('a stored conversation', () => {
     expect(second.chat.usage.requests).toBe(4);
   });
 
-  it('report 39: wherever a crash cuts it off, can be resumed with what had happened', async () => {
+  it('wherever a crash cuts it off, can be resumed with what had happened', async () => {
     await using first = await openChat(
       [
         turn(calls(['x = 1', { id: 'a', signature: 'c2ln' }], ['y = 2', { id: 'b' }])),

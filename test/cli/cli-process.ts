@@ -110,7 +110,7 @@ function inTerminal(command: readonly string[], { columns }: { columns: number }
   return ['python3', '-c', OPEN_TERMINAL, String(columns), ...command];
 }
 
-function cleanEnvironment(): NodeJS.ProcessEnv {
+export function cleanEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !UNWANTED.test(name)));
 }
 

@@ -30,6 +30,7 @@ export async function commandLine(
     stderr: { write: (text: string) => (printed.stderr += text) },
     env: { HOME, PATH, XDG_CACHE_HOME, COLAB_SOLVER_PYTHON, COLAB_SOLVER_HOME, ...env },
     signal,
+    interrupts: { take: () => ({ [Symbol.dispose]: () => undefined }) },
   } as unknown as CommandContext;
   const code = await runProgram(argv, context);
   return { code, ...printed };
