@@ -25,6 +25,8 @@ const PASTE_OFF = '\u001B[?2004l';
 const ECHO_ROWS = 12;
 const MAX_IMAGE_COLUMNS = 80;
 const REPEAT_MS = 500;
+/** A signal to stop has arrived by then. */
+const RETURN_MS = 100;
 
 /** The chat on a terminal: output above, the line being typed always below it, also while something runs. */
 export class TerminalChat implements Disposable {
@@ -268,13 +270,16 @@ export class TerminalChat implements Disposable {
     this.#context.stdin.setRawMode(false);
   };
 
-  /** As the terminal itself would on Ctrl-Z. */
+  /**
+   * As the terminal itself would on Ctrl-Z. The timer runs when the program does again: after a shell has taken it up, or at
+   * once where there is none, since such a program is not stopped.
+   */
   #suspend(): void {
     this.#releaseTerminal();
-    process.once('SIGCONT', () => {
+    setTimeout(() => {
       this.#takeTerminal();
       this.#showInput();
-    });
+    }, RETURN_MS);
     process.kill(0, 'SIGTSTP');
   }
 }
