@@ -8,6 +8,7 @@ import { tryFaults } from './faults.js';
 import { measureLease } from './lease.js';
 import { tryLeases } from './leases.js';
 import type { MeasureOptions } from './measure.js';
+import { tryTyping } from './typing.js';
 import { printReport, saveReport } from './report.js';
 import type { Report } from './report.js';
 
@@ -23,12 +24,13 @@ const benches: Record<string, Bench> = {
   lease: { measure: measureLease, rounds: 15, warmUpRounds: 2 },
 };
 
-/** Take minutes and measure nothing, so they run only when named; true where all is as it has to be. */
+/** Compare nothing, so they run only when named; true where all is as it has to be. */
 const trials: Record<string, (options: { count?: number; seed?: number }) => Promise<boolean>> = {
   batch: tryBatch,
   crashes: tryCrashes,
   faults: tryFaults,
   leases: tryLeases,
+  typing: tryTyping,
 };
 
 const { positionals, values } = parseArgs({
